@@ -1,0 +1,156 @@
+"""perfmodel: what a computation costs, as formulas; rewritten as an engineer would; held against a chip.
+
+Describe (``matmul``, ``attention``, ... -> ``Program``), transform (``fuse``, ``cast``), count (``p.flops``,
+``p.bytes``), estimate (``estimate(p, "h100-sxm")``), compare. Every name below loads when it is first used.
+
+>>> import perfmodel as pm
+>>> m, n, k = pm.dims("m n k")
+>>> pm.matmul(m, n, k).flops
+2*k*m*n
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import (
+    CapacityError,
+    DimensionError,
+    ExpressionError,
+    FormatError,
+    LabelError,
+    MachineError,
+    PerfModelError,
+    SolveError,
+    TransformError,
+    did_you_mean,
+)
+
+_HOMES = {
+    "perfmodel.expressions": "ceil_div compile_formula dims evaluate reals",
+    "perfmodel.number_formats": "Format format formats",
+    "perfmodel.graph": "Kernel Mask Op Program Tensor causal gather program sequence tensor window",
+    "perfmodel.descriptors": (
+        "attention conv2d cos einsum elementwise embedding erf exp exp2 gated_mlp gelu gemv layernorm log matmul max "
+        "maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt square "
+        "sum tanh where workload"
+    ),
+    "perfmodel.transforms": "cast fuse",
+    "perfmodel.catalogue": "Machine machine machines",
+    "perfmodel.estimation": "Estimate estimate fits",
+    "perfmodel.comparing": "compare",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "CapacityError",
+    "DimensionError",
+    "ExpressionError",
+    "FormatError",
+    "LabelError",
+    "MachineError",
+    "PerfModelError",
+    "SolveError",
+    "TransformError",
+    *sorted(_HOME),
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("perfmodel")
+    module = _HOME.get(name)
+    if module is None:
+        raise AttributeError(f"module 'perfmodel' has no attribute {name!r}{did_you_mean(name, __all__)}")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
+if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are exported
+    from perfmodel.catalogue import (
+        Machine as Machine,
+        machine as machine,
+        machines as machines,
+    )
+    from perfmodel.comparing import compare as compare
+    from perfmodel.descriptors import (
+        attention as attention,
+        conv2d as conv2d,
+        cos as cos,
+        einsum as einsum,
+        elementwise as elementwise,
+        embedding as embedding,
+        erf as erf,
+        exp as exp,
+        exp2 as exp2,
+        gated_mlp as gated_mlp,
+        gelu as gelu,
+        gemv as gemv,
+        layernorm as layernorm,
+        log as log,
+        matmul as matmul,
+        max as max,
+        maximum as maximum,
+        mean as mean,
+        min as min,
+        minimum as minimum,
+        optimizer_step as optimizer_step,
+        pool2d as pool2d,
+        relu as relu,
+        rmsnorm as rmsnorm,
+        rope as rope,
+        rsqrt as rsqrt,
+        sigmoid as sigmoid,
+        silu as silu,
+        sin as sin,
+        softmax as softmax,
+        sqrt as sqrt,
+        square as square,
+        sum as sum,
+        tanh as tanh,
+        where as where,
+        workload as workload,
+    )
+    from perfmodel.estimation import (
+        Estimate as Estimate,
+        estimate as estimate,
+        fits as fits,
+    )
+    from perfmodel.expressions import (
+        ceil_div as ceil_div,
+        compile_formula as compile_formula,
+        dims as dims,
+        evaluate as evaluate,
+        reals as reals,
+    )
+    from perfmodel.graph import (
+        Kernel as Kernel,
+        Mask as Mask,
+        Op as Op,
+        Program as Program,
+        Tensor as Tensor,
+        causal as causal,
+        gather as gather,
+        program as program,
+        sequence as sequence,
+        tensor as tensor,
+        window as window,
+    )
+    from perfmodel.number_formats import (
+        Format as Format,
+        format as format,
+        formats as formats,
+    )
+    from perfmodel.transforms import (
+        cast as cast,
+        fuse as fuse,
+    )

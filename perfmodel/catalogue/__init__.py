@@ -1,0 +1,7 @@
+"""Machines: the catalogue of chips, a user's own data sheets, what-ifs."""
+
+from perfmodel.catalogue.chips import Machine
+from perfmodel.catalogue.names import machine, machines
+from perfmodel.catalogue.parts import Clocks, Figure, Level, Peak, Source
+
+__all__ = ["Clocks", "Figure", "Level", "Machine", "Peak", "Source", "machine", "machines"]

@@ -1,0 +1,156 @@
+"""Convolution and pooling: windows over two axes, contracted or reduced."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from perfmodel.descriptors.arguments import Dtype, Dtypes, divided, pair
+from perfmodel.errors import DimensionError, ExpressionError, LabelError
+from perfmodel.expressions import Size, size
+from perfmodel.graph.building import contracted, reduced, window
+from perfmodel.graph.indexing import fresh
+from perfmodel.graph.nodes import Tensor, tensor
+from perfmodel.graph.programs import Program
+from perfmodel.graph.tracing import program
+
+
+@overload
+def conv2d(
+    batch: Tensor, height: Tensor, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1, name: str | None = None,
+    stage: str = "conv2d",
+) -> Tensor: ...  # fmt: skip
+@overload
+def conv2d(
+    batch: Any = 1, height: Any = None, width: Any = None, c_in: Any = None, c_out: Any = None, kernel: Any = 3,
+    stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1, dtype: Dtype = "bf16",
+) -> Program: ...  # fmt: skip
+def conv2d(
+    batch: Any = 1,
+    height: Any = None,
+    width: Any = None,
+    c_in: Any = None,
+    c_out: Any = None,
+    kernel: Any = 3,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+    dtype: Dtype = "bf16",
+    *,
+    name: str | None = None,
+    stage: str = "conv2d",
+) -> Program | Tensor:
+    """y[batch, group, f, p, q] = sum over c, r, s of x[batch, group, c, stride p + dilation r - padding, ...] w.
+
+    x[batch, group, c, h, w] and w[group, f, c, r, s]: ``groups`` divides ``c_in`` and ``c_out`` (depthwise:
+    groups = c_in). Zero padding is computed with and never read; ``padding="same"`` keeps the size at stride 1.
+    kernel, stride, padding and dilation take one size or a pair. With tensors of these axes, ``conv2d(x, w)``.
+
+    >>> p = conv2d(batch=8, height=64, width=64, c_in=32, c_out=64, kernel=3, padding=1)
+    >>> p.macs == 8 * 64 * 64 * 64 * 3 * 3 * 32
+    True
+    """
+    if isinstance(batch, Tensor):
+        return _convolved(batch, height, stride, padding, dilation, name, stage)
+    for field, value in (("height", height), ("width", width), ("c_in", c_in), ("c_out", c_out)):
+        if value is None:
+            raise DimensionError(f"conv2d: {field} is not given; it needs height, width, c_in and c_out")
+    groups = size(groups, "groups")
+    taps = pair(kernel, "kernel")
+    formats = Dtypes(dtype, ("x", "w", "y"), "conv2d")
+    channels = divided(size(c_in, "c_in"), groups, "c_in / groups")
+    filters = divided(size(c_out, "c_out"), groups, "c_out / groups")
+    x = tensor("x", {"batch": batch, "group": groups, "c": channels, "h": height, "w": width}, formats["x"])
+    weight = tensor("w", {"group": groups, "f": filters, "c": channels, "r": taps[0], "s": taps[1]}, formats["w"])
+    y = _convolved(x, weight, stride, padding, dilation, "y", stage, formats)
+    return program(y, name="conv2d")
+
+
+def _convolved(
+    x: Tensor, weight: Tensor, stride: Any, padding: Any, dilation: Any, name: str | None, stage: str,
+    formats: Dtypes | None = None,
+) -> Tensor:  # fmt: skip
+    if not isinstance(weight, Tensor) or len(x.axes) != 5 or len(weight.axes) != 5:
+        raise LabelError("conv2d: expected x[batch, group, c, h, w] and w[group, f, c, r, s]")
+    taken = set(x.labels)
+    f, r, s = [fresh(label, taken) for label in weight.labels[1:2] + weight.labels[3:]]
+    weight = weight.rename(dict(zip(weight.labels, (x.labels[1], f, x.labels[2], r, s), strict=True)))
+    out = [fresh(label, taken | {f, r, s}) for label in ("p", "q")]
+    spaced = _windows(x, x.labels[3:], out, (r, s), weight.extents[3:], stride, padding, dilation)
+    kept = (x.labels[0], x.labels[1], f, *out)
+    stored = formats.output("y") if formats is not None else None
+    return contracted([spaced, weight], kept, title="conv2d", name=name, stage=stage, stored=stored)
+
+
+def _windows(
+    x: Tensor, labels: Any, out: Any, taps: Any, counts: Any, stride: Any, padding: Any, dilation: Any
+) -> Tensor:
+    strides, dilations = pair(stride, "stride"), pair(dilation, "dilation")
+    paddings = _same(counts, strides, dilations) if isinstance(padding, str) else pair(padding, "padding", zero=True)
+    if isinstance(padding, str) and padding != "same":
+        raise ExpressionError(f"padding {padding!r}: a size, a pair of sizes, or 'same'")
+    for place in range(2):
+        x = window(
+            x, labels[place], out[place], taps[place], counts[place],
+            stride=strides[place], dilation=dilations[place], padding=paddings[place],
+        )  # fmt: skip
+    return x
+
+
+def _same(counts: Any, strides: Any, dilations: Any) -> tuple[Size, Size]:
+    """The padding that keeps a size at stride 1: dilation * (taps - 1) / 2, for odd taps."""
+    if any(step != 1 for step in strides):
+        raise DimensionError(f"padding 'same' needs stride 1, got {strides}")
+    found = [divided(d * (n - 1), 2, "dilation * (taps - 1) / 2") if n != 1 else 0
+             for n, d in zip(counts, dilations, strict=True)]  # fmt: skip
+    return found[0], found[1]
+
+
+@overload
+def pool2d(
+    batch: Tensor, *, kernel: Any = 2, stride: Any = None, padding: Any = 0, function: str = "max",
+    name: str | None = None, stage: str = "pool2d",
+) -> Tensor: ...  # fmt: skip
+@overload
+def pool2d(
+    batch: Any = 1, height: Any = None, width: Any = None, channels: Any = None, kernel: Any = 2, stride: Any = None,
+    padding: Any = 0, function: str = "max", dtype: Dtype = "bf16",
+) -> Program: ...  # fmt: skip
+def pool2d(
+    batch: Any = 1,
+    height: Any = None,
+    width: Any = None,
+    channels: Any = None,
+    kernel: Any = 2,
+    stride: Any = None,
+    padding: Any = 0,
+    function: str = "max",
+    dtype: Dtype = "bf16",
+    *,
+    name: str | None = None,
+    stage: str = "pool2d",
+) -> Program | Tensor:
+    """y[batch, c, p, q] = max (or "sum", "mean", "min") over r, s of x[batch, c, stride p + r - padding, ...].
+
+    The stride is the kernel where it is not given. With a tensor, its last two axes are pooled.
+
+    >>> pool2d(batch=1, height=64, width=64, channels=8, kernel=2).outputs[0].extents
+    (1, 8, 32, 32)
+    """
+    taps = pair(kernel, "kernel")
+    if not isinstance(batch, Tensor):
+        for field, value in (("height", height), ("width", width), ("channels", channels)):
+            if value is None:
+                raise DimensionError(f"pool2d: {field} is not given; it needs height, width and channels")
+        formats = Dtypes(dtype, ("x", "y"), "pool2d")
+        x = tensor("x", {"batch": batch, "c": channels, "h": height, "w": width}, formats["x"])
+        return program(
+            pool2d(x, kernel=taps, stride=stride, padding=padding, function=function).named("y"), name="pool2d"
+        )
+    if len(batch.axes) < 2:
+        raise LabelError(f"pool2d: {batch.name!r} needs two axes to pool; it has {batch.labels}")
+    taken = set(batch.labels)
+    r, s = fresh("r", taken), fresh("s", taken)
+    out = [fresh(label, taken | {r, s}) for label in ("p", "q")]
+    spaced = _windows(batch, batch.labels[-2:], out, (r, s), taps, taps if stride is None else stride, padding, 1)
+    return reduced(function, spaced, (r, s), name=name, stage=stage)

@@ -1,0 +1,71 @@
+"""The exceptions of perfmodel: one small family, all of them ``ValueError``.
+
+A message names the verb and the object, the value, the rule that it broke and, where there
+is one, the line to write instead. Bad input never gives a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class PerfModelError(ValueError):
+    """Anything that perfmodel refuses. Every exception below is one of these."""
+
+
+class DimensionError(PerfModelError):
+    """A size that is not a positive integer, too large to count exactly, or does not match."""
+
+
+class FormatError(PerfModelError):
+    """A number format that does not exist or cannot be."""
+
+
+class LabelError(PerfModelError):
+    """A label, tensor, op or symbol that a program does not have."""
+
+
+class ExpressionError(PerfModelError):
+    """Text that is not an expression of the kind expected."""
+
+
+class TransformError(PerfModelError):
+    """A rewrite that would change what a program computes, or cannot be done."""
+
+
+class CapacityError(PerfModelError):
+    """Something that does not fit where it was told to go."""
+
+
+class MachineError(PerfModelError):
+    """A machine that does not exist, lacks a figure, or whose file is wrong."""
+
+
+class SolveError(PerfModelError):
+    """A question that has no answer of the kind asked for."""
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """A near miss as the tail of a message, or nothing.
+
+    >>> did_you_mean("b16", ["bf16", "fp16", "fp32"])
+    " (did you mean 'bf16'?)"
+    >>> did_you_mean("zzz", ["bf16"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    names = {name.lower(): name for name in known}
+    close = get_close_matches(str(wrong).lower(), list(names), n=1, cutoff=0.6)
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def listed(names: Iterable[object], limit: int = 24) -> str:
+    """Names as they stand in a message: ``m, n, k``, cut after ``limit``.
+
+    >>> listed(["m", "n", "k"])
+    'm, n, k'
+    """
+    shown = [str(name) for name in names]
+    tail = f", ... ({len(shown)} in all)" if len(shown) > limit else ""
+    return (", ".join(shown[:limit]) + tail) or "none"

@@ -1,0 +1,7 @@
+"""Estimates: the stack of effects, the bound, the explanation, measured times beside it."""
+
+from perfmodel.estimation.estimating import EFFECTS, NOT_BUILT, Fit, estimate, fits
+from perfmodel.estimation.measuring import Measured
+from perfmodel.estimation.values import Estimate, KernelEstimate
+
+__all__ = ["EFFECTS", "NOT_BUILT", "Estimate", "Fit", "KernelEstimate", "Measured", "estimate", "fits"]

@@ -1,0 +1,98 @@
+"""A measured time beside an estimate, and the refusal of times that no machine can reach."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import DimensionError, MachineError
+from perfmodel.expressions import is_concrete
+from perfmodel.showing import percent, plain_dict, quantity
+
+if TYPE_CHECKING:
+    from perfmodel.estimation.values import Estimate
+
+USUAL_CAUSES = (
+    "the clock stopped before the device had finished; a masked half counted whole; a peak with sparsity taken for "
+    "dense; another format, chip or shape than was run; data that stayed in cache between runs"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured time, its estimate, and the rates that it means.
+
+    >>> from perfmodel import estimate, matmul
+    >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").against(200e-6)
+    estimate(matmul(m=4096 n=4096 k=4096, bf16), 'h100-sxm').against(0.0002)
+    # measured 200 us, estimated 138.9 us: 1.44 times as long
+    # attained 687.2 TFLOP/s (69 % of peak), 503.3 GB/s (15 % of bandwidth)
+    """
+
+    estimate: Estimate
+    seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """Measured over estimated time."""
+        return float(self.seconds / self.estimate.time_s)
+
+    @property
+    def flops_per_s(self) -> float:
+        """Attained FLOP/s."""
+        return float(self.estimate.program.flops / self.seconds)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Attained bytes per second."""
+        return float(self.estimate.program.bytes / self.seconds)
+
+    @property
+    def fraction_of_peak(self) -> float:
+        """Attained share of the peak of the busiest compute unit (model FLOPs utilisation)."""
+        return float(self.estimate.fraction_of_peak * self.estimate.time_s / self.seconds)
+
+    @property
+    def fraction_of_bandwidth(self) -> float:
+        """Attained share of the memory bandwidth."""
+        return float(self.bytes_per_s / self.estimate.machine.bandwidth_bytes_per_s)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Times, ratio and rates as plain data."""
+        names = ("ratio", "flops_per_s", "bytes_per_s", "fraction_of_peak", "fraction_of_bandwidth")
+        return plain_dict(
+            {"measured_s": self.seconds, "estimated_s": self.estimate.time_s, **{n: getattr(self, n) for n in names}}
+        )
+
+    def __repr__(self) -> str:
+        from perfmodel.estimation.explaining import expression
+
+        return "\n".join(
+            [
+                f"{expression(self.estimate)}.against({self.seconds:g})",
+                f"# measured {quantity(self.seconds, 's')}, estimated {quantity(self.estimate.time_s, 's')}: "
+                f"{self.ratio:.3g} times as long",
+                f"# attained {quantity(self.flops_per_s, 'FLOP/s')} ({percent(self.fraction_of_peak)} of peak), "
+                f"{quantity(self.bytes_per_s, 'B/s')} ({percent(self.fraction_of_bandwidth)} of bandwidth)",
+            ]
+        )
+
+
+def measured(estimate: Estimate, seconds: Any) -> Measured:
+    """The measured time beside the estimate (see ``Estimate.against``).
+
+    Raises ``MachineError`` where it is shorter than the ideal time: the machine cannot have done this work.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds) or seconds <= 0:
+        raise DimensionError(f"against: seconds = {seconds!r}: expected a positive, finite time in seconds")
+    ideal = estimate.ideal_time_s
+    if not is_concrete(ideal):
+        raise DimensionError(f"against: the estimate is a formula in symbols ({ideal}); bind them first with p.at(...)")
+    if seconds < ideal:
+        raise MachineError(
+            f"against: {quantity(seconds, 's')} is faster than {estimate.machine.name} can: "
+            f"{estimate.bottleneck} alone needs {quantity(ideal, 's')} for {estimate.program.name}. "
+            f"Usual causes: {USUAL_CAUSES}."
+        )
+    return Measured(estimate, float(seconds))

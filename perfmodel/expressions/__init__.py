@@ -1,0 +1,50 @@
+"""Sizes and formulas: symbols, exact arithmetic, text, and compilation to numpy."""
+
+from perfmodel.expressions.arithmetic import (
+    LARGEST_SIZE,
+    Size,
+    as_expression,
+    as_size,
+    bind,
+    ceil_div,
+    floor_div,
+    is_concrete,
+    largest,
+    product,
+    remainder,
+    scaled,
+    smallest,
+    total,
+)
+from perfmodel.expressions.compiling import Compiled, compile_formula, evaluate
+from perfmodel.expressions.parsing import parse_size, parse_tree
+from perfmodel.expressions.symbols import dimension, dims, positive_real, reals, size, symbol_name, symbol_values
+
+__all__ = [
+    "LARGEST_SIZE",
+    "Compiled",
+    "Size",
+    "as_expression",
+    "as_size",
+    "bind",
+    "ceil_div",
+    "compile_formula",
+    "dimension",
+    "dims",
+    "evaluate",
+    "floor_div",
+    "is_concrete",
+    "largest",
+    "parse_size",
+    "parse_tree",
+    "positive_real",
+    "product",
+    "reals",
+    "remainder",
+    "scaled",
+    "size",
+    "smallest",
+    "symbol_name",
+    "symbol_values",
+    "total",
+]

@@ -1,0 +1,148 @@
+"""Text to sizes, by walking Python's own syntax tree: nothing a user passes is evaluated.
+
+Only names, whole numbers, ``+ - * / // % **`` and the functions ``ceil``, ``floor``, ``ceil_div``,
+``min``, ``max`` are read; anything else is an ``ExpressionError`` that points at it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import sympy
+
+from perfmodel.errors import DimensionError, ExpressionError, PerfModelError, did_you_mean, listed
+from perfmodel.expressions.arithmetic import Size, as_size, ceil_div, floor_div, largest, remainder, smallest
+
+LONGEST_TEXT = 10_000
+_LARGEST_EXPONENT = 64
+_LARGEST_NUMBER = 2**256  # a literal, a coefficient or a power beyond this is a mistake or an attack
+_SHOWN = 80
+
+# Name -> the function, and the least and the greatest number of its arguments.
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
+    "ceil": (lambda x: ceil_div(x, 1), 1, 1),
+    "floor": (lambda x: floor_div(x, 1), 1, 1),
+    "ceil_div": (ceil_div, 2, 2),
+    "min": (smallest, 1, 64),
+    "max": (largest, 1, 64),
+}
+
+
+def parse_tree(text: str, what: str) -> ast.expr:
+    """The syntax tree of one expression, or an ``ExpressionError`` that shows where it breaks.
+
+    >>> type(parse_tree("a + b", "size")).__name__
+    'BinOp'
+    """
+    if not isinstance(text, str):
+        raise ExpressionError(f"{what}: expected text, got {type(text).__name__}")
+    if len(text) > LONGEST_TEXT:
+        raise ExpressionError(f"{what}: text of {len(text)} characters; at most {LONGEST_TEXT} are read")
+    if not str.strip(text):
+        raise ExpressionError(f"{what}: the text is empty")
+    try:
+        return ast.parse(str.strip(text), mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(f"{what} = {_shown(text)}: {error.msg} at character {error.offset or 1}") from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError(f"{what} = {_shown(text)}: nested too deeply") from None
+    except (ValueError, OverflowError) as error:
+        raise ExpressionError(f"{what} = {_shown(text)}: not an expression ({error})") from None
+
+
+def parse_size(text: str, what: str = "size") -> Size:
+    """A size from text, in positive integer symbols.
+
+    >>> parse_size("3*h"), parse_size("2**10"), parse_size("ceil(n/128)")
+    (3*h, 1024, ceiling(n/128))
+    """
+    tree = parse_tree(text, what)
+    try:
+        return _Sizes(str.strip(text), what).read(tree)
+    except DimensionError as error:
+        raise ExpressionError(f"{what} = {_shown(text)}: {error}") from None
+    except PerfModelError:
+        raise
+    except RecursionError:
+        raise ExpressionError(f"{what} = {_shown(text)}: nested too deeply") from None
+    except Exception as error:  # sympy's own, of many kinds: none may reach the user
+        raise ExpressionError(f"{what} = {_shown(text)}: no size ({error})") from error
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+class _Sizes:
+    """Reads a syntax tree as a size."""
+
+    def __init__(self, text: str, what: str) -> None:
+        self.text, self.what = text, what
+
+    def read(self, node: ast.expr) -> Any:
+        return self._limited(as_size(self._read(node)))
+
+    def _read(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=int() as value) if type(value) is int:
+                return value
+            case ast.Constant(value=float() as value) if value.is_integer():
+                return int(value)
+            case ast.Name(id=name):
+                return sympy.Symbol(name, integer=True, positive=True)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.read(operand)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(op, self.read(left), self.read(right))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self._call(name, [self.read(argument) for argument in args])
+        raise self._refused(node)
+
+    def _binary(self, op: ast.operator, left: Any, right: Any) -> Any:
+        match op:
+            case ast.Add():
+                return left + right
+            case ast.Sub():
+                return left - right
+            case ast.Mult():
+                return left * right
+            case ast.FloorDiv():
+                return floor_div(left, right)
+            case ast.Mod():
+                return remainder(left, right)
+            case ast.Div() if right != 0:
+                return sympy.sympify(left, strict=True) / right
+            case ast.Div():
+                raise self._error(f"{left} divided by zero")
+            case ast.Pow() if isinstance(right, int) and 0 <= right <= _LARGEST_EXPONENT:
+                return left**right
+        raise self._error(f"operators are + - * / // % and ** by an int from 0 to {_LARGEST_EXPONENT}")
+
+    def _call(self, name: str, args: list[Any]) -> Any:
+        if name not in _FUNCTIONS:
+            raise self._error(f"no function {name!r}; there are {listed(_FUNCTIONS)}{did_you_mean(name, _FUNCTIONS)}")
+        function, least, most = _FUNCTIONS[name]
+        if not least <= len(args) <= most:
+            expected = str(least) if least == most else f"{least} to {most}"
+            raise self._error(f"{name} takes {expected} arguments, not {len(args)}")
+        return function(*args)
+
+    def _limited(self, value: Any) -> Any:
+        """The value, unless a number in it is huge: sympy multiplies out powers of numbers at once."""
+        numbers = [value] if isinstance(value, int) else value.atoms(sympy.Rational)
+        for number in numbers:
+            if max(abs(number.numerator), number.denominator) > _LARGEST_NUMBER:
+                raise self._error("a number beyond 2^256")
+        return value
+
+    def _error(self, reason: str) -> ExpressionError:
+        return ExpressionError(f"{self.what} = {_shown(self.text)}: {reason}")
+
+    def _refused(self, node: ast.expr) -> ExpressionError:
+        piece = ast.get_source_segment(self.text, node) or type(node).__name__
+        return self._error(
+            f"{_shown(piece)} is not allowed in a size; write names, whole numbers, "
+            "+ - * / // % **, ceil, floor, ceil_div, min, max"
+        )

@@ -1,0 +1,28 @@
+"""Programs as graphs: one kind of op, its labelled axes, its staging, and the rules that count it."""
+
+from perfmodel.graph.building import contracted, gather, reduced, window
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.masks import Mask, banded, causal, chunked
+from perfmodel.graph.nodes import Op, Tensor, mapped, tensor
+from perfmodel.graph.programs import Program
+from perfmodel.graph.sequencing import sequence
+from perfmodel.graph.tracing import program
+
+__all__ = [
+    "Kernel",
+    "Mask",
+    "Op",
+    "Program",
+    "Tensor",
+    "banded",
+    "causal",
+    "chunked",
+    "contracted",
+    "gather",
+    "mapped",
+    "program",
+    "reduced",
+    "sequence",
+    "tensor",
+    "window",
+]

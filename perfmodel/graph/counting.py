@@ -1,0 +1,165 @@
+"""Counting by two rules: work per point times points, and one transfer per tensor and kernel.
+
+The traffic rule: a tensor that crosses a kernel boundary is written once by the kernel that makes it and
+read once by each kernel that uses it; a tensor that stays inside a kernel costs nothing at this level.
+A multiply-add is two FLOPs; a reduction over n points is n (it starts from the identity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from perfmodel.expressions import Size, product, total
+from perfmodel.graph.functions import FUNCTIONS
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Given, Op
+from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
+from perfmodel.number_formats import Format
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations of one op on one kind of unit: FLOPs, or special operations on the special unit.
+
+    >>> from perfmodel.number_formats import format
+    >>> Work("matrix", format("bf16"), format("fp32"), 2 * 4 * 4 * 4).unit
+    'matrix'
+    """
+
+    unit: str  # "matrix", "vector" or "special"
+    compute: Format
+    accumulate: Format
+    operations: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One tensor crossing the boundary of one kernel, once: elements and bytes.
+
+    >>> Transfer("exp", "x", "read", 64, 128).bytes
+    128
+    """
+
+    kernel: str
+    tensor: str
+    direction: str  # "read" or "write"
+    elements: Size
+    bytes: Size
+    note: str = ""
+
+
+def points(op: Op) -> Size:
+    """The valid points of an op's iteration space: masked-out points are not counted.
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> points(mapped("exp", tensor("x", {"i": 4, "j": 8})).producer)
+    32
+    """
+    if op.mask is None:
+        return product([axis.extent for axis in op.space])
+    extents = dict(op.space)
+    pairs = op.mask.pairs(extents.pop(op.mask.query), extents.pop(op.mask.key))
+    return product([pairs, *extents.values()])
+
+
+def issued_points(op: Op) -> Size:
+    """The points that hardware visits for an untiled op: the hull of the masked space.
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> issued_points(mapped("exp", tensor("x", {"i": 4, "j": 8})).producer)
+    32
+    """
+    if op.mask is None:
+        return points(op)
+    extents = dict(op.space)
+    queries, keys = extents.pop(op.mask.query), extents.pop(op.mask.key)
+    first_row, last_row = op.mask.rows(queries, keys)
+    first_key, last_key = op.mask.columns(queries, keys)
+    return product([last_row - first_row, last_key - first_key, *extents.values()])
+
+
+def macs(op: Op) -> Size:
+    """Multiply-accumulates: the points of a contraction, and 0 for any other op.
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> macs(mapped("exp", tensor("x", {"i": 4})).producer)
+    0
+    """
+    return points(op) if op.kind == "contract" else 0
+
+
+def work(op: Op, visited: Size | None = None) -> tuple[Work, ...]:
+    """What an op does on each unit, at its valid points or at ``visited`` points.
+
+    A contraction of t tensors costs t FLOPs a point (t - 1 multiplies and an add).
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> [(w.unit, w.operations) for w in work(mapped("silu", tensor("x", {"i": 4})).producer)]
+    [('vector', 4), ('special', 4)]
+    """
+    count = points(op) if visited is None else visited
+    if op.kind == "contract":
+        return (Work("matrix", op.compute, op.accumulate, len(op.inputs) * count),)
+    if op.kind == "reduce":
+        divisions = product(op.output.tensor.extents) if op.function == "mean" else 0
+        return (Work("vector", op.compute, op.accumulate, total([count, divisions])),)
+    if op.given is not None:
+        given = ((op.function, op.given.flops), ("special", op.given.special))
+        return tuple([Work(unit, op.compute, op.accumulate, number) for unit, number in given if number != 0])
+    function = FUNCTIONS[op.function]
+    found = []
+    if function.flops:
+        found.append(Work("vector", op.compute, op.accumulate, function.flops * count))
+    if function.special:
+        found.append(Work("special", op.compute, op.accumulate, function.special * count))
+    return tuple(found)
+
+
+def transfers(kernel: Kernel, leaving: Collection[str]) -> tuple[Transfer, ...]:
+    """What crosses the boundary of one kernel, once: reads first, then writes.
+
+    ``leaving`` names the tensors made here that another kernel or the program's user needs.
+
+    >>> from perfmodel.graph.kernels import Kernel
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> op = mapped("exp", tensor("x", {"i": 4})).producer
+    >>> [(t.tensor, t.direction, t.bytes) for t in transfers(Kernel("exp", (op,)), ["exp"])]
+    [('x', 'read', 8), ('exp', 'write', 8)]
+    """
+    made = {op.output.tensor.name for op in kernel.ops}
+    read: dict[str, Region] = {}
+    found: list[Transfer] = []
+    for op in kernel.ops:
+        for access in op.reads:
+            name = access.tensor.name
+            if name not in made:
+                region = access_region(access, op)
+                read[name] = joined(read[name], region) if name in read else region
+    for name, region in read.items():
+        found.append(Transfer(kernel.name, name, "read", region.elements, region_bytes(region), region.note))
+    for op in kernel.ops:
+        name = op.output.tensor.name
+        if op.given is not None:
+            found += _given_transfers(kernel.name, name, op.given)
+        elif name in leaving:
+            region = output_region(op)
+            found.append(Transfer(kernel.name, name, "write", region.elements, region_bytes(region), region.note))
+    return tuple(found)
+
+
+def _given_transfers(kernel: str, name: str, given: Given) -> list[Transfer]:
+    """The traffic of an opaque op, in bytes as they were given (its elements are bytes)."""
+    pairs = (("read", given.bytes_read), ("write", given.bytes_written))
+    return [Transfer(kernel, name, way, size, size) for way, size in pairs if size != 0]
+
+
+def summed(works: Collection[Work], units: Collection[str]) -> Size:
+    """The operations of some units together.
+
+    >>> from perfmodel.number_formats import format
+    >>> bf16, fp32 = format("bf16"), format("fp32")
+    >>> summed([Work("matrix", bf16, fp32, 4), Work("special", bf16, fp32, 2)], ["matrix", "vector"])
+    4
+    """
+    return total([item.operations for item in works if item.unit in units])

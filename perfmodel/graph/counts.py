@@ -1,0 +1,183 @@
+"""Everything that can be counted of a program: its rules stand in ``counting``, ``regions`` and ``memory``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy
+
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import Size, is_concrete, product, total
+from perfmodel.graph.counting import Transfer, Work, issued_points, macs, summed, transfers, work
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.memory import footprint_rows, memory_rows, most
+from perfmodel.graph.nodes import Tensor
+from perfmodel.showing import Table
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCount:
+    """One kernel's counts for one run: work by unit, and what crosses its boundary.
+
+    >>> KernelCount(Kernel("empty", ()), (), ()).bytes
+    0
+    """
+
+    kernel: Kernel
+    works: tuple[Work, ...]
+    transfers: tuple[Transfer, ...]
+
+    @property
+    def bytes(self) -> Size:
+        """Bytes read and written by one run.
+
+        >>> KernelCount(Kernel("empty", ()), (), ()).bytes
+        0
+        """
+        return total([item.bytes for item in self.transfers])
+
+
+class Counted:
+    """Counts over kernels: ints where every dimension is one, else sympy expressions.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> p = program((tensor("x", {"i": 64}, dtype="fp32") * 2).named("y"))
+    >>> p.flops, p.bytes_read, p.bytes_written, p.intensity
+    (64, 256, 256, 0.125)
+    >>> p.traffic()
+    traffic
+    kernel  tensor  direction  elements  bytes  repeat
+    mul     x       read             64    256       1
+    mul     y       write            64    256       1
+    """
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    returned: tuple[str, ...]
+    shared: tuple[str, ...]
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """Every tensor by name (``Program`` says which)."""
+        raise NotImplementedError
+
+    @cached_property
+    def counted(self) -> tuple[KernelCount, ...]:
+        """The counts of each kernel, for one run of it."""
+        readers: dict[str, set[int]] = {}
+        for place, kernel in enumerate(self.kernels):
+            for name in kernel.needed:
+                readers.setdefault(name, set()).add(place)
+        leaving = {*self.returned, *readers}
+        return tuple(
+            [KernelCount(k, tuple([w for op in k.ops for w in work(op)]), transfers(k, leaving)) for k in self.kernels]
+        )
+
+    def _summed(self, count: Callable[[KernelCount], Size]) -> Size:
+        return total([product([item.kernel.repeat, count(item)]) for item in self.counted])
+
+    def _moved(self, direction: str, field_name: str) -> Size:
+        return self._summed(
+            lambda item: total([getattr(t, field_name) for t in item.transfers if t.direction == direction])
+        )
+
+    @cached_property
+    def flops(self) -> Size:
+        """FLOPs of the matrix and vector units at valid points; a multiply-add is two."""
+        return self._summed(lambda item: summed(item.works, ("matrix", "vector")))
+
+    @cached_property
+    def macs(self) -> Size:
+        """Multiply-accumulates: the points of contractions. Never called FLOPs."""
+        return self._summed(lambda item: total([macs(op) for op in item.kernel.ops]))
+
+    @cached_property
+    def flops_by_unit(self) -> dict[str, Size]:
+        """FLOPs of the "matrix" and "vector" units, and the operations of the "special" unit."""
+        return {unit: self._operations(unit) for unit in ("matrix", "vector", "special")}
+
+    @cached_property
+    def flops_by_format(self) -> dict[tuple[str, str], Size]:
+        """The same by unit and compute format."""
+        keys = dict.fromkeys([(w.unit, w.compute.name) for item in self.counted for w in item.works])
+        return {key: self._operations(*key) for key in keys}
+
+    def _operations(self, unit: str, compute: str | None = None) -> Size:
+        def of_kernel(item: KernelCount) -> Size:
+            return summed([w for w in item.works if compute in (None, w.compute.name)], (unit,))
+
+        return self._summed(of_kernel)
+
+    @cached_property
+    def issued_flops(self) -> Size:
+        """FLOPs as hardware issues them: masked points of visited tiles and padding included."""
+        return self._summed(
+            lambda item: summed(
+                [w for op in item.kernel.ops for w in work(op, issued_points(op))], ("matrix", "vector")
+            )
+        )
+
+    @cached_property
+    def bytes_read(self) -> Size:
+        """Bytes read from the memory level."""
+        return self._moved("read", "bytes")
+
+    @cached_property
+    def bytes_written(self) -> Size:
+        """Bytes written to the memory level."""
+        return self._moved("write", "bytes")
+
+    @cached_property
+    def bytes(self) -> Size:
+        """Bytes moved at the memory level, block scales included."""
+        return total([self.bytes_read, self.bytes_written])
+
+    @cached_property
+    def elements_read(self) -> Size:
+        """Elements read from the memory level."""
+        return self._moved("read", "elements")
+
+    @cached_property
+    def elements_written(self) -> Size:
+        """Elements written to the memory level."""
+        return self._moved("write", "elements")
+
+    @property
+    def intensity(self) -> float | sympy.Expr:
+        """Arithmetic intensity in FLOP/B: ``flops / bytes``; a float where both are numbers."""
+        if is_concrete(self.bytes) and is_concrete(self.flops):
+            if self.bytes == 0:
+                raise DimensionError(f"intensity: {self.name} moves no bytes")
+            return float(self.flops / self.bytes)
+        return sympy.Mul(self.flops, sympy.Pow(self.bytes, -1))
+
+    @cached_property
+    def footprint_bytes(self) -> Size:
+        """Bytes that the largest kernel holds at once (see ``footprint``)."""
+        return most([footprint_rows(item.kernel, item.transfers) for item in self.counted])
+
+    @cached_property
+    def memory_bytes(self) -> Size:
+        """Most bytes alive in device memory at once: inputs, outputs, and intermediates while needed."""
+        return most(memory_rows(self.kernels, self.tensors, self.returned, self.shared))
+
+    def traffic(self) -> Table:
+        """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions."""
+        rows = [
+            (t.kernel, t.tensor, t.direction, t.elements, t.bytes, item.kernel.repeat, t.note)
+            for item in self.counted
+            for t in item.transfers
+        ]
+        columns = ("kernel", "tensor", "direction", "elements", "bytes", "repeat", "note")
+        noted = any(row[-1] for row in rows)
+        return Table("traffic", columns if noted else columns[:-1], tuple([r if noted else r[:-1] for r in rows]))
+
+    def footprint(self) -> Table:
+        """What each kernel holds while it runs, by role and tensor."""
+        rows = [
+            (item.kernel.name, *row) for item in self.counted for row in footprint_rows(item.kernel, item.transfers)
+        ]
+        return Table("footprint", ("kernel", "role", "tensor", "bytes"), tuple(rows))

@@ -1,0 +1,205 @@
+"""A program in words: its repr, its explanation, and the forms that notebooks and JSON take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from perfmodel.expressions import Size, dimension, is_concrete
+from perfmodel.graph.rebinding import changed_kernels, tied_labels, with_extents
+from perfmodel.showing import Text, formula, plain_dict, quantity
+
+if TYPE_CHECKING:
+    from perfmodel.graph.programs import Program
+
+
+def sizes(program: Program) -> str:
+    """The labels with what measures them: ``m=b n=4096 k=4096`` (extents of 1 are left out).
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> sizes(program(tensor("x", {"i": "n", "j": 4}) * 2))
+    'i=n j=4'
+    """
+    return " ".join(f"{label}={extent}" for label, extent in program.labels.items() if extent != 1)
+
+
+def shown(program: Program) -> str:
+    """The repr: what it is, and its main counts as comments.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> print(shown(program(tensor("x", {"i": 64}) * 2, name="double")))
+    double(i=64, bf16)
+    # 1 kernel: 64 FLOP, 256 B, 0.25 FLOP/B
+    """
+    count = len(program.kernels)
+    counts = [quantity(program.flops, "FLOP"), quantity(program.bytes, "B")]
+    if is_concrete(program.bytes) and program.bytes != 0:
+        counts.append(f"{program.intensity:.4g} FLOP/B")
+    lines = [title(program), f"# {count} kernel{'s' if count != 1 else ''}: {', '.join(counts)}"]
+    if program.step:
+        lines.append(f"# {' -> '.join(program.history)}")
+    return "\n".join(lines)
+
+
+def title(program: Program) -> str:
+    """The program's name with sizes and input formats: ``matmul(m=4096 n=4096 k=4096, bf16)``.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> title(program(tensor("x", {"i": 64}) * 2, name="double"))
+    'double(i=64, bf16)'
+    """
+    formats = " ".join(dict.fromkeys(item.format.name for item in program.inputs))
+    inside = ", ".join(part for part in (sizes(program), formats) if part)
+    return f"{program.name}({inside})"
+
+
+def by_label(program: Program) -> Program:
+    """The program with each free label's int extent replaced by a symbol of the label's name.
+
+    Its counts are then formulas that show where the numbers come from.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> by_label(program(tensor("x", {"i": 64}) * 2)).flops
+    i
+    """
+    taken = {symbol.name for symbol in program.symbols}
+    tied = tied_labels(program.kernels)
+    general: dict[str, Size] = {
+        label: dimension(label)
+        for label, extent in program.labels.items()
+        if isinstance(extent, int) and extent > 1 and label not in tied and label not in taken
+    }
+    for op in program.ops:  # rows and keys of one number stay equal, which keeps the count of pairs short
+        if op.mask is not None and program.labels[op.mask.query] == program.labels[op.mask.key]:
+            general.update({op.mask.key: general[op.mask.query]} if op.mask.query in general else {})
+    kernels = changed_kernels(program.kernels, lambda op: with_extents(op, general))
+    return type(program)(program.name, kernels, program.returned, program.shared)
+
+
+def worked(count: Size, general: Size, order: list[str], unit: str) -> str:
+    """A count with its formula: ``2 m n k = 137.4 GFLOP``.
+
+    >>> m = dimension("m")
+    >>> worked(128, 2 * m, ["m"], "FLOP"), worked(2 * m, 2 * m, ["m"], "FLOP")
+    ('2 m = 128 FLOP', '2 m FLOP')
+    """
+    written = formula(general, order)
+    if not is_concrete(count):
+        return f"{written} {unit}"
+    return quantity(count, unit) if is_concrete(general) else f"{written} = {quantity(count, unit)}"
+
+
+def explained(program: Program) -> Text:
+    """Counts with their formulas, kernel by kernel, and what each step changed.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> explained(program((tensor("x", {"i": 64}) * 2).named("y"), name="double"))
+    double(i=64, bf16)
+      mul: i = 64 FLOP; 4 i = 256 B
+        read   x  2 i = 128 B
+        write  y  2 i = 128 B
+    """
+    general = by_label(program)
+    order = [*program.labels, *[symbol.name for symbol in program.symbols]]
+    lines = [title(program)]
+    for count, formal in zip(program.counted, general.counted, strict=True):
+        lines += _kernel_lines(count, formal, order)
+    if len(program.kernels) > 1 or any(kernel.repeat != 1 for kernel in program.kernels):
+        lines.append(
+            f"  total: {worked(program.flops, general.flops, order, 'FLOP')}; "
+            f"{worked(program.bytes, general.bytes, order, 'B')}"
+        )
+    return Text("\n".join(lines + _history_lines(program)))
+
+
+def _kernel_lines(count: Any, formal: Any, order: list[str]) -> list[str]:
+    works = []
+    for unit, name in (("matrix", "FLOP"), ("vector", "FLOP"), ("special", "special operations")):
+        number = sum(w.operations for w in count.works if w.unit == unit)
+        if number != 0:
+            works.append(worked(number, sum(w.operations for w in formal.works if w.unit == unit), order, name))
+    repeat = f" (x {formula(count.kernel.repeat)})" if count.kernel.repeat != 1 else ""
+    works.append(worked(count.bytes, formal.bytes, order, "B"))
+    lines = [f"  {count.kernel.name}{repeat}: {'; '.join(works)}"]
+    width = max([len(item.tensor) for item in count.transfers], default=0)
+    for item, other in zip(count.transfers, formal.transfers, strict=True):
+        note = f"  ({item.note})" if item.note else ""
+        size = worked(item.bytes, other.bytes, order, "B")
+        lines.append(f"    {item.direction:<6} {item.tensor:<{width}}  {size}{note}")
+    return lines
+
+
+def _history_lines(program: Program) -> list[str]:
+    """What each transform changed: FLOPs, bytes and footprint before and after."""
+    lines = []
+    at: Program | None = program
+    while at is not None and at.parent is not None:
+        before, after = at.parent, at
+        changes = [
+            _change(name, getattr(before, attribute), getattr(after, attribute), unit)
+            for name, attribute, unit in (
+                ("work", "flops", "FLOP"),
+                ("bytes", "bytes", "B"),
+                ("footprint", "footprint_bytes", "B"),
+            )
+        ]
+        lines.append(f"  {at.step}: {'; '.join(changes)}")
+        at = at.parent
+    return lines[::-1]
+
+
+def _change(name: str, before: Size, after: Size, unit: str) -> str:
+    if before == after:
+        return f"{name} unchanged"
+    return f"{name} {quantity(before, unit)} -> {quantity(after, unit)}"
+
+
+def as_dict(program: Program) -> dict[str, Any]:
+    """Counts, sizes and history as plain data (formulas as text).
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> as_dict(program(tensor("x", {"i": 64}) * 2))["flops"]
+    64
+    """
+    counts = ("flops", "macs", "flops_by_unit", "issued_flops", "bytes", "bytes_read", "bytes_written",
+              "elements_read", "elements_written", "footprint_bytes", "memory_bytes")  # fmt: skip
+    return plain_dict(
+        {
+            "name": program.name,
+            "labels": program.labels,
+            **{name: getattr(program, name) for name in counts},
+            "kernels": [kernel.name for kernel in program.kernels],
+            "traffic": program.traffic().to_dict(),
+            "history": program.history,
+        }
+    )
+
+
+def as_html(program: Program) -> str:
+    """The title and the traffic table for a notebook.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> "<table>" in as_html(program(tensor("x", {"i": 64}) * 2))
+    True
+    """
+    return Text(shown(program))._repr_html_() + program.traffic()._repr_html_()
+
+
+def as_latex(program: Program) -> str:
+    """FLOPs and bytes as LaTeX.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> print(as_latex(program(tensor("x", {"i": "n"}) * 2)))
+    $F = n,\\quad B = 4 n$
+    """
+    flops, moved = sympy.latex(program.flops), sympy.latex(program.bytes)
+    return f"$F = {flops},\\quad B = {moved}$"

@@ -1,0 +1,54 @@
+"""A kernel: ops that are launched together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfmodel.expressions import Size
+from perfmodel.graph.nodes import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Ops launched together, how often they run, and the section of the program they stand in.
+
+    ``fuse`` never merges kernels of different sections: a section ends where values must be complete
+    before the next begins (the end of a repeated layer, the boundary between forward and backward).
+
+    >>> Kernel("empty", ()).repeat
+    1
+    """
+
+    name: str
+    ops: tuple[Op, ...]
+    repeat: Size = 1
+    section: int = 0
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Names of the tensors that the kernel makes.
+
+        >>> Kernel("empty", ()).made
+        ()
+        """
+        return tuple([op.output.tensor.name for op in self.ops])
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Names of the tensors that it reads and does not make, in order of first use.
+
+        >>> Kernel("empty", ()).needed
+        ()
+        """
+        made = set(self.made)
+        names = [access.tensor.name for op in self.ops for access in op.reads]
+        return tuple(dict.fromkeys([name for name in names if name not in made]))
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of its ops, in order (an op without a stage is a stage of its own name).
+
+        >>> Kernel("empty", ()).stages
+        ()
+        """
+        return tuple(dict.fromkeys([op.stage or op.name for op in self.ops]))

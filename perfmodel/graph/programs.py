@@ -1,0 +1,219 @@
+"""A program: a graph of ops cut into kernels, and everything that can be counted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import sympy
+
+from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.expressions import Size, bind, product, size, symbol_values
+from perfmodel.graph import describing
+from perfmodel.graph.counts import Counted
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.rebinding import changed_kernels, tied_labels, with_extents, with_sizes
+from perfmodel.showing import Text
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True)
+class Program(Counted):
+    """What is computed (ops) and how it is staged (kernels). Made by descriptors and by ``program``.
+
+    Counts are exact: Python ints where every dimension is one, else sympy expressions. Two programs are
+    equal where their kernels and outputs are; name and history do not count.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.tracing import program
+    >>> p = program((tensor("x", {"i": "n"}) * 2).named("y"))
+    >>> p.flops, p.bytes_read, p.bytes_written
+    (n, 2*n, 2*n)
+    """
+
+    name: str = field(compare=False)
+    kernels: tuple[Kernel, ...]
+    returned: tuple[str, ...]
+    shared: tuple[str, ...] = ()
+    step: str = field(default="", compare=False)
+    parent: Program | None = field(default=None, compare=False, repr=False)
+
+    # what it is made of
+
+    @cached_property
+    def ops(self) -> tuple[Op, ...]:
+        """All ops, kernel by kernel."""
+        return tuple([op for kernel in self.kernels for op in kernel.ops])
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """Every tensor by name: inputs first, then as they are made."""
+        found = {access.tensor.name: access.tensor for op in self.ops for access in op.reads}
+        made = {op.output.tensor.name: op.output.tensor for op in self.ops}
+        return {**{name: item for name, item in found.items() if name not in made}, **made}
+
+    @cached_property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads and does not make."""
+        made = {op.output.tensor.name for op in self.ops}
+        return tuple([item for name, item in self.tensors.items() if name not in made])
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The tensors that it is run for."""
+        return tuple([self.tensors[name] for name in self.returned])
+
+    @cached_property
+    def labels(self) -> dict[str, Size]:
+        """The labels of all iteration spaces with their extents."""
+        return {axis.label: axis.extent for op in self.ops for axis in op.space}
+
+    @cached_property
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
+        """The symbols in its sizes, in the order of the labels that they measure."""
+        sizes: list[Any] = [*self.labels.values()]
+        sizes += [extent for item in self.tensors.values() for extent in item.extents]
+        sizes += [kernel.repeat for kernel in self.kernels]
+        found: dict[sympy.Symbol, None] = {}
+        for item in sizes:
+            found.update(dict.fromkeys(sorted(getattr(item, "free_symbols", ()), key=str)))
+        for op in self.ops:
+            extra = set(op.mask.symbols) if op.mask is not None else set()
+            if op.given is not None:
+                for number in (op.given.flops, op.given.special, op.given.bytes_read, op.given.bytes_written):
+                    extra |= getattr(number, "free_symbols", set())
+            found.update(dict.fromkeys(sorted(extra, key=str)))
+        return tuple(found)
+
+    # rewriting
+
+    def at(self, values: Mapping[Any, Any] | None = None, /, **named: Any) -> Program:
+        """The program with symbols bound to sizes; with labels resized, where it holds ints.
+
+        >>> from perfmodel.graph.nodes import tensor
+        >>> from perfmodel.graph.tracing import program
+        >>> program(tensor("x", {"i": "n"}) * 2).at(n=64).flops
+        64
+        """
+        given = {getattr(key, "name", key): value for key, value in {**(values or {}), **named}.items()}
+        names = {symbol.name for symbol in self.symbols}
+        bound = symbol_values({k: v for k, v in given.items() if k in names}, self.symbols)
+        kernels = self.kernels
+        if bound:
+            kernels = changed_kernels(
+                kernels,
+                lambda op: with_sizes(op, lambda s: bind(s, bound), lambda mask: mask.bound(bound)),
+                lambda repeat: bind(repeat, bound),
+            )
+        extents = {key: size(value, str(key)) for key, value in given.items() if key not in names}
+        for label in extents:
+            self._check_resizable(label)
+        if extents:
+            kernels = changed_kernels(kernels, lambda op: with_extents(op, extents))
+        text = ", ".join(f"{key}={value}" for key, value in given.items())
+        return replace(self, kernels=kernels, step=f"at({text})", parent=self)
+
+    def _check_resizable(self, label: str) -> None:
+        known = [symbol.name for symbol in self.symbols]
+        if label not in self.labels:
+            shown = [*known, *self.labels]
+            raise LabelError(f"at: {self.name} has no symbol or label {label!r}; it has {describing.sizes(self)}"
+                             f"{did_you_mean(str(label), shown)}")  # fmt: skip
+        extent = self.labels[label]
+        if not isinstance(extent, int):
+            raise LabelError(
+                f"at: label {label!r} of {self.name} is measured by {extent}; bind {listed(known)} instead"
+            )
+        if label in tied_labels(self.kernels):
+            raise LabelError(
+                f"at: label {label!r} of {self.name} belongs to a window; build the program at other sizes"
+            )
+
+    def repeat(self, times: Any, *, carry: Mapping[str, str] | None = None, shared: tuple[str, ...] = ()) -> Program:
+        """The program run ``times`` over, each run costing the same (80 equal layers cost one to count).
+
+        ``carry`` maps an output to the input that it becomes in the next run; ``shared`` names inputs that all
+        runs read (a table). Every other input, such as a weight, is one of its own in each run.
+
+        >>> from perfmodel.graph.nodes import tensor
+        >>> from perfmodel.graph.tracing import program
+        >>> program((tensor("x", {"i": 8}) * 2).named("y")).repeat(80, carry={"y": "x"}).flops
+        640
+        """
+        count = size(times, "repeat")
+        carried = dict(carry or {})
+        for out, into in carried.items():
+            self._check_carry(out, into)
+        unknown = [name for name in shared if name not in [item.name for item in self.inputs]]
+        if unknown:
+            raise LabelError(f"repeat: {listed(unknown)} not among the inputs {listed(i.name for i in self.inputs)}")
+        kernels = tuple([Kernel(k.name, k.ops, product([count, k.repeat]), k.section) for k in self.kernels])
+        kept = tuple(dict.fromkeys([*self.shared, *shared, *carried, *carried.values()]))
+        return replace(self, kernels=kernels, shared=kept, step=f"repeat({times})", parent=self)
+
+    def _check_carry(self, out: str, into: str) -> None:
+        inputs = {item.name: item for item in self.inputs}
+        if out not in self.returned or into not in inputs:
+            raise LabelError(
+                f"repeat: carry={{{out!r}: {into!r}}} goes from an output ({listed(self.returned)}) to an input "
+                f"({listed(inputs)})"
+            )
+        if self.tensors[out].extents != inputs[into].extents:
+            raise DimensionError(
+                f"repeat: {out!r} has extents {self.tensors[out].extents}, {into!r} has {inputs[into].extents}"
+            )
+
+    def rewritten(self, kernels: tuple[Kernel, ...], step: str) -> Program:
+        """The program with other kernels, remembering this one and the step from it (for transforms).
+
+        >>> from perfmodel.graph.nodes import tensor
+        >>> from perfmodel.graph.tracing import program
+        >>> p = program(tensor("x", {"i": 8}) * 2, name="double")
+        >>> p.rewritten(p.kernels, "nothing()").history
+        ('double', 'nothing()')
+        """
+        return replace(self, kernels=kernels, step=step, parent=self)
+
+    def pipe(self, transform: Callable[Concatenate[Program, _P], _R], /, *args: _P.args, **named: _P.kwargs) -> _R:
+        """``transform(self, ...)``, for chains that read from left to right.
+
+        >>> from perfmodel.graph.nodes import tensor
+        >>> from perfmodel.graph.tracing import program
+        >>> program(tensor("x", {"i": 8}) * 2).pipe(lambda p: p.flops)
+        8
+        """
+        return transform(self, *args, **named)
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """How it was made: the steps from the first description on."""
+        steps: list[str] = []
+        at: Program | None = self
+        while at is not None:
+            steps.append(at.step or at.name)
+            at = at.parent
+        return tuple(reversed(steps))
+
+    # showing
+
+    def explain(self) -> Text:
+        """The counts with their formulas, kernel by kernel, and what each step of its history changed."""
+        return describing.explained(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, sizes and history as plain data."""
+        return describing.as_dict(self)
+
+    def __repr__(self) -> str:
+        return describing.shown(self)
+
+    def _repr_html_(self) -> str:
+        return describing.as_html(self)
+
+    def _repr_latex_(self) -> str:
+        return describing.as_latex(self)

@@ -1,0 +1,123 @@
+"""From tensors to a program: the ops that made them, in order, under names that are unique."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfmodel.errors import DimensionError, LabelError
+from perfmodel.expressions import Size
+from perfmodel.graph.indexing import Gathered, Index, fresh
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Access, Op, Scalar, Tensor
+from perfmodel.graph.programs import Program
+
+
+def program(*outputs: Tensor, name: str | None = None) -> Program:
+    """The program that computes these tensors: one op a kernel, in an order that can run.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> x = tensor("x", {"i": "n"})
+    >>> p = program((x * 2 + 1).named("y"))
+    >>> [kernel.name for kernel in p.kernels], p.bytes
+    (['mul', 'add'], 8*n)
+    """
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise LabelError(f"program: expected tensors, got {output!r}")
+        if output.producer is None:
+            raise LabelError(f"program: {output.name!r} is an input: nothing computes it")
+    if not outputs:
+        raise LabelError("program: expected at least one tensor to compute")
+    traced = _ops_in_order(outputs)
+    names = _Names(traced, outputs)
+    ops = tuple([names.cleaned(op) for op in traced])
+    check_labels(ops)
+    kernels = tuple([Kernel(op.name, (op,)) for op in ops])
+    written = tuple([names.tensors[id(output.producer)].name for output in outputs])
+    return Program(name or "_".join(written), kernels, written)
+
+
+def _ops_in_order(outputs: Iterable[Tensor]) -> list[Op]:
+    """Every op behind the outputs, each after those that it needs (without recursion)."""
+    found: dict[int, Op] = {}
+    stack = [output.producer for output in reversed(list(outputs)) if output.producer is not None]
+    while stack:
+        op = stack[-1]
+        if id(op) in found:
+            stack.pop()
+            continue
+        needed = [access.tensor.producer for access in op.reads]
+        waiting = [producer for producer in needed if producer is not None and id(producer) not in found]
+        if waiting:
+            stack += reversed(waiting)
+        else:
+            found[id(op)] = op
+            stack.pop()
+    return list(found.values())
+
+
+class _Names:
+    """Unique names for the tensors and ops of a traced program."""
+
+    def __init__(self, ops: list[Op], outputs: Iterable[Tensor]) -> None:
+        self.inputs: dict[str, Tensor] = {}
+        self.tensors: dict[int, Tensor] = {}
+        self.taken: set[str] = set()
+        self.op_names: set[str] = set()
+        self.wanted: dict[int, str] = {}
+        for op in ops:
+            for access in op.reads:
+                self._seen(access.tensor)
+        for output in outputs:
+            self._seen(output)
+        self.taken |= set(self.inputs)
+
+    def _seen(self, tensor: Tensor) -> None:
+        producer = tensor.producer
+        if producer is not None:
+            if tensor.name != producer.output.tensor.name or id(producer) not in self.wanted:
+                self.wanted[id(producer)] = tensor.name
+            return
+        known = self.inputs.setdefault(tensor.name, Tensor(tensor.name, tensor.axes, tensor.format))
+        if known != tensor:
+            raise LabelError(f"program: two different tensors are named {tensor.name!r}: {known!r} and {tensor!r}")
+
+    def cleaned(self, op: Op) -> Op:
+        """The op with unique names and tensors that no longer remember how they were made."""
+        old = op.output.tensor
+        made = Tensor(fresh(self.wanted[id(op)], self.taken), old.axes, old.format)
+        self.taken.add(made.name)
+        self.tensors[id(op)] = made
+        inputs = tuple([item if isinstance(item, Scalar) else self._access(item, op) for item in op.inputs])
+        name = fresh(op.name, self.op_names)
+        self.op_names.add(name)
+        output = Access(made, made.labels)
+        return Op(
+            name, op.kind, op.function, inputs, output, op.space, op.mask, op.stage, op.compute, op.accumulate, op.given
+        )
+
+    def _access(self, access: Access, op: Op) -> Access:
+        index: tuple[Index, ...] = access.index
+        if any(isinstance(item, Gathered) for item in index):
+            final = {other.tensor.name: self._final(other.tensor).name for other in op.reads}
+            index = tuple([Gathered(final[i.by], i.labels) if isinstance(i, Gathered) else i for i in index])
+        return Access(self._final(access.tensor), index)
+
+    def _final(self, tensor: Tensor) -> Tensor:
+        return self.inputs[tensor.name] if tensor.producer is None else self.tensors[id(tensor.producer)]
+
+
+def check_labels(ops: Iterable[Op]) -> None:
+    """One label has one extent throughout a program.
+
+    >>> check_labels([])
+    """
+    extents: dict[str, tuple[Size, str]] = {}
+    for op in ops:
+        for label, extent in op.space:
+            known, where = extents.setdefault(label, (extent, op.name))
+            if known != extent:
+                raise DimensionError(
+                    f"program: label {label!r} is {known} in {where!r} and {extent} in {op.name!r}; "
+                    f"one label has one extent: x.rename({label}=...) gives it another name"
+                )

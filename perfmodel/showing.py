@@ -1,0 +1,201 @@
+"""How numbers, formulas and tables are shown to a person.
+
+Prefixes are decimal: GB is 1e9 bytes and never GiB.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from perfmodel.expressions import Size, is_concrete
+
+_PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"),
+             (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))  # fmt: skip
+
+
+class Text(str):
+    """A string that a prompt or notebook shows as its text, line by line.
+
+    >>> Text("a\\nb")
+    a
+    b
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def quantity(value: Any, unit: str = "", digits: int = 4) -> str:
+    """A number with a decimal prefix and its unit; a formula as it is.
+
+    >>> quantity(11.53e9, "FLOP"), quantity(81.4e-6, "s"), quantity(0, "B"), quantity(4096, "B")
+    ('11.53 GFLOP', '81.4 us', '0 B', '4.096 kB')
+    """
+    if not is_concrete(value):
+        return f"{formula(value)} {unit}".rstrip()
+    number = float(value)
+    size = abs(number)
+    if size == 0 or size != size or size == float("inf"):
+        return f"{number:.0f} {unit}".rstrip()
+    for factor, prefix in _PREFIXES:
+        if size >= factor * (1 - 0.5 * 10**-digits):
+            return f"{_short(number / factor, digits)} {prefix}{unit}".rstrip()
+    return f"{number:.{digits}g} {unit}".rstrip()
+
+
+def _short(number: float, digits: int) -> str:
+    text = f"{number:.{digits}g}"
+    return f"{number:.0f}" if "e" in text else text
+
+
+def percent(fraction: float, digits: int = 2) -> str:
+    """A fraction as a percentage of two significant digits, whole above 10.
+
+    >>> percent(0.2132), percent(0.0034), percent(1.0)
+    ('21 %', '0.34 %', '100 %')
+    """
+    value = 100 * fraction
+    return f"{value:.0f} %" if abs(value) >= 10 or value == 0 else f"{value:.{digits}g} %"
+
+
+def formula(value: Size, order: Sequence[str] = ()) -> str:
+    """A formula as one writes it: ``2 m n k`` with the symbols in the order given.
+
+    >>> m, n = sympy.symbols("m n", integer=True, positive=True)
+    >>> formula(2 * n * m + m**2, ["m", "n"]), formula(12)
+    ('m^2 + 2 m n', '12')
+    """
+    if not isinstance(value, sympy.Expr):
+        return str(value)
+    return _written(value, {name: place for place, name in enumerate(order)})
+
+
+def _written(value: sympy.Expr, order: dict[str, int]) -> str:
+    if isinstance(value, sympy.Add):
+        terms = sorted(value.args, key=lambda term: _first(term, order))
+        text = _written(terms[0], order)
+        for term in terms[1:]:
+            part = _written(term, order)
+            text += f" - {part[1:].lstrip()}" if part.startswith("-") else f" + {part}"
+        return text
+    if isinstance(value, sympy.Mul):
+        return _product_written(value, order)
+    if isinstance(value, sympy.Pow) and value.exp.is_Integer and value.exp > 0:
+        return f"{_grouped(value.base, order)}^{value.exp}"
+    if value.func.__name__ in ("Max", "Min", "ceiling", "floor", "Mod"):
+        name = {"Max": "max", "Min": "min", "ceiling": "ceil", "Mod": "mod"}.get(value.func.__name__, "floor")
+        return f"{name}({', '.join(_written(argument, order) for argument in value.args)})"
+    return str(value)
+
+
+def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
+    numerator, denominator = sympy.fraction(value)
+    if denominator != 1:
+        top = _grouped(numerator, order) if isinstance(numerator, sympy.Add) else _written(numerator, order)
+        bottom = _written(denominator, order)
+        return f"{top} / {bottom}" if isinstance(denominator, sympy.Symbol | sympy.Integer) else f"{top} / ({bottom})"
+    number, rest = value.as_coeff_Mul()
+    factors = sorted(sympy.Mul.make_args(rest), key=lambda factor: _first(factor, order))
+    text = " ".join(_grouped(factor, order) for factor in factors)
+    return text if number == 1 else f"-{text}" if number == -1 else f"{number} {text}"
+
+
+def _grouped(value: sympy.Expr, order: dict[str, int]) -> str:
+    text = _written(value, order)
+    return f"({text})" if isinstance(value, sympy.Add) else text
+
+
+def _first(value: sympy.Expr, order: dict[str, int]) -> tuple[list[int], str]:
+    places = sorted(order.get(symbol.name, len(order)) for symbol in value.free_symbols)
+    return places or [len(order) + 1], str(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column names: text in a terminal, HTML in a notebook, a DataFrame on request.
+
+    >>> Table("sizes", ("tensor", "bytes"), (("x", 8), ("y", 16)))
+    sizes
+    tensor  bytes
+    x           8
+    y          16
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def __repr__(self) -> str:
+        cells = [list(self.columns), *[[_cell(value) for value in row] for row in self.rows]]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(self.columns))]
+        left = [all(isinstance(row[place], str) for row in self.rows) for place in range(len(self.columns))]
+        lines = [
+            "  ".join(c.ljust(w) if is_left else c.rjust(w) for c, w, is_left in zip(row, widths, left, strict=True))
+            for row in cells
+        ]
+        return "\n".join([self.title, *[line.rstrip() for line in lines]] if self.title else lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in self.rows
+        )
+        return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns by name.
+
+        >>> Table("", ("a",), ((1,), (2,))).to_dict()
+        {'a': [1, 2]}
+        """
+        return {name: [row[place] for row in self.rows] for place, name in enumerate(self.columns)}
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame (needs the extra ``table``).
+
+        >>> len(Table("", ("a",), ((1,), (2,))).to_frame())
+        2
+        """
+        import pandas
+
+        return pandas.DataFrame(self.to_dict(), columns=list(self.columns))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return formula(value) if isinstance(value, sympy.Expr) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: formulas as text, exact integers as ints.
+
+    >>> plain({"n": sympy.Symbol("n"), "k": (1, 2.5)})
+    {'n': 'n', 'k': [1, 2.5]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, bool | int | float | str) or value is None:
+        return value
+    return str(value)
+
+
+def plain_dict(value: dict[str, Any]) -> dict[str, Any]:
+    """A dict whose values JSON can hold.
+
+    >>> plain_dict({"n": sympy.Symbol("n")})
+    {'n': 'n'}
+    """
+    return {str(key): plain(item) for key, item in value.items()}
