@@ -37,6 +37,7 @@ _HOMES = {
         "sum tanh where workload"
     ),
     "perfmodel.transforms": "cast fuse",
+    "perfmodel.reading": "describe",
     "perfmodel.catalogue": "Machine machine machines",
     "perfmodel.estimation": "Estimate estimate fits",
     "perfmodel.comparing": "compare",

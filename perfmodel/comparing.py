@@ -10,6 +10,7 @@ from typing import Any
 from perfmodel.catalogue import Machine
 from perfmodel.errors import PerfModelError
 from perfmodel.estimation import Estimate, estimate
+from perfmodel.estimation.kernels import ratio
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
@@ -20,17 +21,34 @@ On = str | Path | Machine
 
 @dataclass(frozen=True)
 class Comparison:
-    """Estimates side by side; the first is what the others are compared with."""
+    """Estimates side by side; the first is what the others are compared with.
+
+    >>> from perfmodel import compare, elementwise, fuse
+    >>> p = elementwise("relu(x*w + b)", 2**24)
+    >>> [f"{e.time_s * 1e6:.2f} us" for e in compare(p, fuse(p), on="h100-sxm").estimates]
+    ['80.07 us', '40.04 us']
+    """
 
     estimates: tuple[Estimate, ...]
 
     @property
     def speedups(self) -> tuple[Any, ...]:
-        """How many times as fast as the first each one is."""
-        return tuple([self.estimates[0].time_s / item.time_s for item in self.estimates])
+        """How many times as fast as the first each one is.
+
+        >>> from perfmodel import compare, elementwise, fuse
+        >>> p = elementwise("relu(x*w + b)", 2**24)
+        >>> [round(gain, 3) for gain in compare(p, fuse(p), on="h100-sxm").speedups]
+        [1.0, 2.0]
+        """
+        return tuple([ratio(self.estimates[0].time_s, item.time_s) for item in self.estimates])
 
     def table(self) -> Table:
-        """One row an estimate, in SI units."""
+        """One row an estimate, in SI units.
+
+        >>> from perfmodel import compare, matmul
+        >>> compare(matmul(8, 8192, 8192), on=["h100-sxm", "h200-sxm"]).table().columns[:3]
+        ('program', 'machine', 'kernels')
+        """
         columns = ("program", "machine", "kernels", "flops", "bytes", "time_s", "bound", "speedup")
         rows = []
         for item, gain in zip(self.estimates, self.speedups, strict=True):
@@ -39,7 +57,12 @@ class Comparison:
         return Table("", columns, tuple(rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as plain data."""
+        """The table as plain data: the columns by name.
+
+        >>> from perfmodel import compare, matmul
+        >>> compare(matmul(8, 8192, 8192), on=["h100-sxm", "h200-sxm"]).to_dict()["bound"]
+        ['memory', 'memory']
+        """
         return plain_dict(self.table().to_dict())
 
     def __repr__(self) -> str:
@@ -63,12 +86,14 @@ def _name(program: Program) -> str:
 def compare(*programs: Program, on: On | Iterable[On], effects: Any = "real") -> Comparison:
     """Estimates of one or several programs on one or several machines, beside the first.
 
-    >>> from perfmodel import elementwise, fuse
-    >>> p = elementwise("relu(x*w + b)", 2**24)
-    >>> [round(gain, 3) for gain in compare(p, fuse(p), on="h100-sxm").speedups]
-    [1.0, 2.0]
+    Raises what ``estimate`` raises, and ``PerfModelError`` where no program or no machine is given.
+
+    >>> from perfmodel import matmul
+    >>> found = compare(matmul(8, 8192, 8192), on=["a100-sxm-80gb", "h100-sxm"])
+    >>> [round(gain, 2) for gain in found.speedups]
+    [1.0, 1.64]
     """
-    machines = [on] if isinstance(on, str | Path | Machine) else list(on)
+    machines = list(on) if isinstance(on, Iterable) and not isinstance(on, str) else [on]
     if not programs or not machines:
         raise PerfModelError("compare: expected at least one program and one machine: compare(p, q, on='h100-sxm')")
     return Comparison(tuple([estimate(program, item, effects=effects) for program in programs for item in machines]))

@@ -10,39 +10,90 @@ from collections.abc import Iterable
 
 
 class PerfModelError(ValueError):
-    """Anything that perfmodel refuses. Every exception below is one of these."""
+    """Anything that perfmodel refuses. Every exception below is one of these.
+
+    >>> issubclass(DimensionError, PerfModelError), issubclass(PerfModelError, ValueError)
+    (True, True)
+    """
 
 
 class DimensionError(PerfModelError):
-    """A size that is not a positive integer, too large to count exactly, or does not match."""
+    """A size that is not a positive integer, too large to count exactly, or does not match.
+
+    >>> from perfmodel import matmul
+    >>> matmul(0, 4, 4)
+    Traceback (most recent call last):
+    perfmodel.errors.DimensionError: m = 0: a dimension is a positive integer
+    """
 
 
 class FormatError(PerfModelError):
-    """A number format that does not exist or cannot be."""
+    """A number format that does not exist or cannot be.
+
+    >>> from perfmodel import format
+    >>> format("b16")
+    Traceback (most recent call last):
+    perfmodel.errors.FormatError: ...bf16...
+    """
 
 
 class LabelError(PerfModelError):
-    """A label, tensor, op or symbol that a program does not have."""
+    """A label, tensor, op or symbol that a program does not have.
+
+    >>> from perfmodel import matmul
+    >>> matmul(4, 4, 4).at(x=8)
+    Traceback (most recent call last):
+    perfmodel.errors.LabelError: at: matmul has no symbol or label 'x'; it has m=4 n=4 k=4
+    """
 
 
 class ExpressionError(PerfModelError):
-    """Text that is not an expression of the kind expected."""
+    """Text that is not an expression of the kind expected.
+
+    >>> from perfmodel import matmul
+    >>> matmul("n +", 4, 4)
+    Traceback (most recent call last):
+    perfmodel.errors.ExpressionError: m = 'n +': ...
+    """
 
 
 class TransformError(PerfModelError):
-    """A rewrite that would change what a program computes, or cannot be done."""
+    """A rewrite that would change what a program computes, or cannot be done.
+
+    >>> from perfmodel import fuse, matmul
+    >>> fuse(matmul(4, 4, 4), only="softmax")
+    Traceback (most recent call last):
+    perfmodel.errors.TransformError: fuse: matmul has no kernel, stage or op 'softmax'...
+    """
 
 
 class CapacityError(PerfModelError):
-    """Something that does not fit where it was told to go."""
+    """Something that does not fit where it was told to go.
+
+    >>> from perfmodel import causal
+    >>> causal().array(2**20, 2**20)
+    Traceback (most recent call last):
+    perfmodel.errors.CapacityError: ...
+    """
 
 
 class MachineError(PerfModelError):
-    """A machine that does not exist, lacks a figure, or whose file is wrong."""
+    """A machine that does not exist, lacks a figure, or whose file is wrong.
+
+    >>> from perfmodel import machine
+    >>> machine("h100-smx")
+    Traceback (most recent call last):
+    perfmodel.errors.MachineError: ...h100-sxm...
+    """
 
 
 class SolveError(PerfModelError):
-    """A question that has no answer of the kind asked for."""
+    """A question that has no answer of the kind asked for.
+
+    >>> raise SolveError("solve: no batch makes this compute-bound: its intensity stays below the ridge")
+    Traceback (most recent call last):
+    perfmodel.errors.SolveError: solve: no batch makes this compute-bound: its intensity stays below the ridge
+    """
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -6,16 +6,19 @@ Prefixes are decimal: GB is 1e9 bytes and never GiB.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
+from perfmodel.errors import PerfModelError
 from perfmodel.expressions import Size, is_concrete
 
 _PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"),
              (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))  # fmt: skip
+_NAMES = {"Max": "max", "Min": "min", "ceiling": "ceil", "Mod": "mod"}
 
 
 class Text(str):
@@ -43,9 +46,12 @@ def quantity(value: Any, unit: str = "", digits: int = 4) -> str:
     """
     if not is_concrete(value):
         return f"{formula(value)} {unit}".rstrip()
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int that no float holds
+        return f"{'below -' if value < 0 else 'over '}1e308 {unit}".rstrip()
     size = abs(number)
-    if size == 0 or size != size or size == float("inf"):
+    if size == 0 or not math.isfinite(size):
         return f"{number:.0f} {unit}".rstrip()
     for factor, prefix in _PREFIXES:
         if size >= factor * (1 - 0.5 * 10**-digits):
@@ -82,20 +88,25 @@ def formula(value: Size, order: Sequence[str] = ()) -> str:
 
 def _written(value: sympy.Expr, order: dict[str, int]) -> str:
     if isinstance(value, sympy.Add):
-        terms = sorted(value.args, key=lambda term: _first(term, order))
-        text = _written(terms[0], order)
-        for term in terms[1:]:
-            part = _written(term, order)
-            text += f" - {part[1:].lstrip()}" if part.startswith("-") else f" + {part}"
-        return text
+        return _sum_written(value, order)
     if isinstance(value, sympy.Mul):
         return _product_written(value, order)
-    if isinstance(value, sympy.Pow) and value.exp.is_Integer and value.exp > 0:
+    if isinstance(value, sympy.Pow) and (value.exp.is_Symbol or (value.exp.is_Integer and value.exp > 0)):
         return f"{_grouped(value.base, order)}^{value.exp}"
-    if value.func.__name__ in ("Max", "Min", "ceiling", "floor", "Mod"):
-        name = {"Max": "max", "Min": "min", "ceiling": "ceil", "Mod": "mod"}.get(value.func.__name__, "floor")
-        return f"{name}({', '.join(_written(argument, order) for argument in value.args)})"
+    if isinstance(value, sympy.Float):
+        return f"{float(value):.4g}"
+    kind = value.func.__name__
+    if isinstance(value, sympy.Max | sympy.Min) or (value.is_Function and kind != "Piecewise"):
+        return f"{_NAMES.get(kind, kind)}({', '.join(_written(argument, order) for argument in value.args)})"
     return str(value)
+
+
+def _sum_written(value: sympy.Add, order: dict[str, int]) -> str:
+    """Terms in order, one that is not subtracted first."""
+    parts = [_written(term, order) for term in sorted(value.args, key=lambda term: _first(term, order))]
+    head = next((part for part in parts if not part.startswith("-")), parts[0])
+    parts.remove(head)
+    return head + "".join(f" - {part[1:]}" if part.startswith("-") else f" + {part}" for part in parts)
 
 
 def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
@@ -107,7 +118,7 @@ def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
     number, rest = value.as_coeff_Mul()
     factors = sorted(sympy.Mul.make_args(rest), key=lambda factor: _first(factor, order))
     text = " ".join(_grouped(factor, order) for factor in factors)
-    return text if number == 1 else f"-{text}" if number == -1 else f"{number} {text}"
+    return text if number == 1 else f"-{text}" if number == -1 else f"{_written(number, order)} {text}"
 
 
 def _grouped(value: sympy.Expr, order: dict[str, int]) -> str:
@@ -166,8 +177,10 @@ class Table:
         >>> len(Table("", ("a",), ((1,), (2,))).to_frame())
         2
         """
-        import pandas
-
+        try:
+            import pandas
+        except ImportError:
+            raise PerfModelError("to_frame: pandas is not installed: pip install 'perfmodel[table]' has it") from None
         return pandas.DataFrame(self.to_dict(), columns=list(self.columns))
 
 
@@ -178,18 +191,22 @@ def _cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: formulas as text, exact integers as ints.
+    """A value as JSON can hold it: formulas as text, exact integers as ints, sets in order.
 
     >>> plain({"n": sympy.Symbol("n"), "k": (1, 2.5)})
     {'n': 'n', 'k': [1, 2.5]}
     """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, bool | int | float | str) or value is None:
-        return value
-    return str(value)
+    if isinstance(value, set | frozenset):
+        return [plain(item) for item in sorted(value, key=str)]
+    if isinstance(value, sympy.Integer) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u"):
+        return int(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
 def plain_dict(value: dict[str, Any]) -> dict[str, Any]:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.catalogue import Machine, machine, machines
+from perfmodel.catalogue import machine, machines
 from perfmodel.catalogue.words import capacity, counted_units, headline, rate
 from perfmodel.errors import MachineError
 from perfmodel.showing import quantity as written
 
 SHEETS = Path(__file__).parents[1] / "hardware"
-FIRST_FOURTEEN = (
-    "v100-sxm2-16gb a100-sxm-40gb a100-sxm-80gb a100-pcie-80gb h100-sxm h100-pcie h200-sxm b200-sxm l4 rtx-4090 mi300x "
-    "tpu-v5e tpu-v5p lecture-cpu"
-).split()
+FIRST_FOURTEEN = {
+    "v100-sxm2-16gb", "a100-sxm-40gb", "a100-sxm-80gb", "a100-pcie-80gb", "h100-sxm", "h100-pcie", "h200-sxm",
+    "b200-sxm", "l4", "rtx-4090", "mi300x", "tpu-v5e", "tpu-v5p", "lecture-cpu",
+}  # fmt: skip
 T, G = 10**12, 10**9
 MIB, GIB = 2**20, 2**30
 
@@ -26,18 +26,8 @@ each_chip = pytest.mark.parametrize("name", machines())
 
 def test_the_first_fourteen_chips_are_there() -> None:
     """Every id that the design promises has a sheet, and every sheet is in the catalogue."""
-    assert set(FIRST_FOURTEEN) <= set(machines())
+    assert set(machines()) >= FIRST_FOURTEEN
     assert set(machines()) == {path.stem for path in SHEETS.glob("*.toml")}
-
-
-def test_machines_are_ordered_by_kind_vendor_and_year_and_can_be_chosen() -> None:
-    """machines() lists GPUs before TPUs before CPUs, and takes a kind and a vendor in any case."""
-    kinds = [machine(name).kind for name in machines()]
-    assert kinds == sorted(kinds, key=["gpu", "tpu", "npu", "cpu"].index)
-    assert machines(kind="cpu") == ("lecture-cpu",)
-    assert machines(vendor="NVIDIA") == machines(vendor="nvidia") == machines(kind="gpu", vendor="Nvidia")
-    with pytest.raises(MachineError, match=r"no kind 'gpus' \(did you mean 'gpu'\?\)"):
-        machines(kind="gpus")
 
 
 # ---------------------------------------------------------------------------- every sheet against itself
@@ -47,7 +37,9 @@ def test_machines_are_ordered_by_kind_vendor_and_year_and_can_be_chosen() -> Non
 def test_peaks_do_not_fall_with_narrower_formats(name: str) -> None:
     """On one unit a narrower format is at least as fast: fp8 >= bf16 >= tf32 >= fp32 >= fp64, int4 >= int8."""
     chip = machine(name)
-    for unit, order in product(("matrix", "vector"), (("fp4", "fp8", "bf16", "tf32", "fp32", "fp64"), ("int4", "int8"))):
+    for unit, order in product(
+        ("matrix", "vector"), (("fp4", "fp8", "bf16", "tf32", "fp32", "fp64"), ("int4", "int8"))
+    ):
         peaks = [chip.find_peak(format, unit) for format in order]
         rates = [peak.flops_per_s for peak in peaks if peak is not None]
         assert rates == sorted(rates, reverse=True)
@@ -122,12 +114,6 @@ def test_the_table_in_the_readme_is_that_of_the_sheets(name: str) -> None:
     assert f"| {' | '.join(cells)} |" in (SHEETS / "README.md").read_text().splitlines()
 
 
-def test_no_name_stands_for_two_chips() -> None:
-    """Aliases are unique, and none is another chip's id, so each resolves to its own chip."""
-    for name in machines():
-        assert all(machine(alias) is machine(name) for alias in machine(name).aliases)
-
-
 # ---------------------------------------------------------------------------- ridge points
 
 
@@ -197,7 +183,7 @@ def test_a_geforce_card_halves_its_rate_where_sums_are_kept_in_fp32() -> None:
 
 
 def test_hopper_and_blackwell_have_two_clocks() -> None:
-    """Vector peaks are at the boost clock; matrix peaks are printed at a lower one: 1.98 GHz would give 1070 TFLOP/s."""
+    """Vector peaks are at the boost clock; matrix peaks at a lower one: 1.98 GHz would give 1070 TFLOP/s."""
     for name in ("h100-sxm", "h100-pcie", "h200-sxm", "b200-sxm"):
         assert machine(name).clocks.matrix_hz < machine(name).clocks.vector_hz
     h100 = machine("h100-sxm")
@@ -231,7 +217,9 @@ def test_on_chip_memory_is_that_of_the_product() -> None:
 
 def test_compute_capabilities_are_not_confused() -> None:
     """B200 is 10.0 (12.0 is the GeForce die); chips that are not CUDA's have none."""
-    found = {name: machine(name).compute_capability for name in ("b200-sxm", "l4", "h200-sxm", "v100-sxm2-16gb", "mi300x")}
+    found = {
+        name: machine(name).compute_capability for name in ("b200-sxm", "l4", "h200-sxm", "v100-sxm2-16gb", "mi300x")
+    }
     assert list(found.values()) == ["10.0", "8.9", "9.0", "7.0", None]
 
 
@@ -248,52 +236,3 @@ def test_doubtful_figures_are_marked() -> None:
     assert "2.46e12" in machine("tpu-v5p").doubts["bandwidth_bytes_per_s"]
     assert machine("rtx-4090").find_peak("tf32").label in machine("rtx-4090").doubts
     assert machine("h100-sxm").caveats == machine("a100-sxm-80gb").caveats == ()
-
-
-# ---------------------------------------------------------------------------- names
-
-
-@pytest.mark.parametrize("name", ["h100-sxm", "H100-SXM", " h100 sxm ", "H100_SXM", "H100-SXM5", "h100 80gb hbm3"])
-def test_case_spaces_and_underscores_do_not_matter(name: str) -> None:
-    """A name is found as people write it."""
-    assert machine(name) is machine("h100-sxm")
-
-
-def test_a_machine_is_returned_as_it_is() -> None:
-    """Where a machine is wanted, a name or a machine will do."""
-    own = Machine(peak=1e12, bandwidth_bytes_per_s=1e9)
-    assert machine(own) is own
-
-
-def test_a_bare_h100_is_refused_with_its_variants() -> None:
-    """They differ by a third: 989.4 / 756.5 = 1.31 in peak, 3.352 / 2.039 = 1.64 in bandwidth."""
-    with pytest.raises(MachineError) as refused:
-        machine("H100")
-    text = str(refused.value)
-    assert "h100-pcie (matrix bf16 756.5 TFLOP/s, 2.039 TB/s" in text
-    assert "h100-sxm (matrix bf16 989.4 TFLOP/s, 3.352 TB/s" in text
-    assert "They differ by 31 % in peak and 64 % in bandwidth" in text
-    with pytest.raises(MachineError, match=r"'a100 80gb' is several products: a100-pcie-80gb .*; a100-sxm-80gb "):
-        machine("a100 80gb")
-
-
-def test_an_inexact_name_is_refused_with_the_nearest() -> None:
-    """A V100 has several capacities and forms, of which the catalogue has one: it is offered, never taken."""
-    with pytest.raises(MachineError, match="no chip is named 'V100'; the nearest is v100-sxm2-16gb"):
-        machine("V100")
-    with pytest.raises(MachineError, match=r"no chip 'h100-smx' \(did you mean 'h100-sxm'\?\); there are "):
-        machine("h100-smx")
-
-
-@pytest.mark.parametrize("name", ["", " ", "-", "../h100-sxm", "h100-sxm\0", "hardware/h100-sxm", "__init__", "*"])
-def test_names_that_are_none_are_refused(name: str) -> None:
-    """A name is looked up among the sheets, never used as a path."""
-    with pytest.raises(MachineError, match="machine: no chip "):
-        machine(name)
-
-
-@pytest.mark.parametrize("which", [None, 3, True, ["h100-sxm"], b"h100-sxm"])
-def test_what_is_no_name_is_refused(which: object) -> None:
-    """Only text, a path or a machine names a machine."""
-    with pytest.raises(MachineError, match="expected a name, a path ending in .toml or a Machine"):
-        machine(which)  # type: ignore[arg-type]

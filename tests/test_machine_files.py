@@ -1,20 +1,14 @@
-"""Data sheets: what the reader takes, what it refuses and how it says so, and that no text makes it do anything else."""
+"""Data sheets: what the reader takes, what it refuses, and how it says so."""
 
 from __future__ import annotations
 
-import copy
-import json
 import re
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from perfmodel.catalogue import Machine, machine
-from perfmodel.catalogue.files import LONGEST_SHEET, read_machine
+from perfmodel.catalogue.files import LONGEST_LINE, LONGEST_SHEET, read_machine
 from perfmodel.errors import MachineError
 
 SHEETS = Path(__file__).parents[1] / "hardware"
@@ -74,13 +68,13 @@ def test_a_small_sheet_is_read() -> None:
     [
         # unknown keys, with a near miss and the rule on units
         ("bandwidth_bytes_per_s = { value = 100e9", "bandwidth_gb_per_s = { value = 100",
-         r"\[memory\]: unknown key 'bandwidth_gb_per_s' \(did you mean 'bandwidth_bytes_per_s'\?\); keys carry plain bytes, Hz"),
-        ("capacity_bytes = { value = 16e9", "capacity_gib = { value = 16", "unknown key 'capacity_gib'.*keys carry plain bytes"),
-        ("vector_hz", "vector_ghz", r"\[clock\]: unknown key 'vector_ghz' \(did you mean 'vector_hz'\?\); keys carry plain"),
-        ("flops_per_s = { value = 8e12", "tflops = { value = 8", r"\[\[peak\]\] 1: unknown key 'tflops'.*keys carry plain bytes"),
+         r"\[memory\]: unknown key 'bandwidth_gb_per_s' .*'bandwidth_bytes_per_s'\?\); keys carry plain bytes, Hz"),
+        ("capacity_bytes = { value = 16e9", "capacity_gib = { value = 16", "key 'capacity_gib'.*keys carry plain"),
+        ("vector_hz", "vector_ghz", r"\[clock\]: unknown key 'vector_ghz' .*'vector_hz'\?\); keys carry plain"),
+        ("flops_per_s = { value = 8e12", "tflops = { value = 8", r"peak\]\] 1: unknown key 'tflops'.*carry plain"),
         ("vendor =", "vendr =", r"chip.toml: unknown key 'vendr' \(did you mean 'vendor'\?\); keys here are name, "),
         ("[units]", "[unit]", "unknown key 'unit'"),
-        ('note = "a guess"', 'because = "a guess"', "bandwidth_bytes_per_s: unknown key 'because'; keys here are value, source"),
+        ('note = "a guess"', 'because = "a guess"', "bandwidth_bytes_per_s: unknown key 'because'; keys here are"),
         ('date = "2026-11"', 'day = "2026-11"', r"\[sources\] A: unknown key 'day'"),
         # figures in the wrong unit, or none at all
         ("100e9", "100", "bandwidth_bytes_per_s: value = 100: expected 1e.06 to 1e.16 bytes a second; if that is GB/s"),
@@ -101,35 +95,36 @@ def test_a_small_sheet_is_read() -> None:
         ('value = 4, source = "A"', "value = 4", "count: source = None: a figure needs one"),
         ('value = 4, source = "A"', 'value = 4, source = "B"', "source = 'B': \\[sources\\] has no such key; it has A"),
         ('value = 4, source = "A"', "value = 4, source = 3", "source = 3: expected text"),
-        ("count = { value = 4, source = \"A\" }", "count = 4", "count = 4: expected a figure with its source, count = { value"),
+        ('count = { value = 4, source = "A" }', "count = 4", "count = 4: expected a figure with its source, count = {"),
         ("value = 4, source", "source", r"\[units\]: count: value is missing"),
         ("doubtful = true", 'doubtful = "yes"', "doubtful = 'yes': expected true or false"),
         (', date = "2026-11"', "", r"\[sources\] A: date is missing"),
         ('title = "A sheet"', 'title = ""', "title = '': expected text"),
         ("A = {", "A = 3 #", r"\[sources\] A = 3: expected a table"),
         # texts
-        ('kind = "npu"', 'kind = "gpus"', r"kind = 'gpus': expected one of gpu, tpu, npu, cpu \(did you mean 'gpu'\?\)"),
+        ('kind = "npu"', 'kind = "gpus"', r"kind = 'gpus': expected one of gpu, tpu, npu, cpu .*'gpu'\?\)"),
         ('name = "Chip"', "name = 3", "name = 3: expected text"),
         ('name = "Chip"', "", "chip.toml: name is missing"),
         ('kind = "npu"', 'kind = "npu"\nyear = 20.26', "year = 20.26: expected a year"),
         ('kind = "npu"', 'kind = "npu"\nyear = true', "year = True: expected a year"),
         ('kind = "npu"', 'kind = "npu"\naliases = "C"', "aliases = 'C': expected a list of texts"),
         ('kind = "npu"', 'kind = "npu"\naliases = ["C", "C"]', "one text stands there twice"),
-        ('kind = "npu"', 'kind = "npu"\ncompute_capability = { value = 9.0, source = "A" }', 'expected text such as "9.0"'),
+        ('kind = "npu"', 'kind = "npu"\ncompute_capability = { value = 9.0, source = "A" }',
+         'compute_capability: value = 9.0: expected text such as "9.0"'),
         # peaks and levels
-        ('format = "fp16"', 'format = "fp17"', r"\[\[peak\]\] 1: format = 'fp17': .*no format 'fp17' \(did you mean 'fp16'\?\)"),
+        ('format = "fp16"', 'format = "fp17"', r"peak\]\] 1: format = 'fp17': .*no format 'fp17' .*'fp16'\?\)"),
         ('unit = "matrix"', 'unit = "tensor"', "unit = 'tensor': expected one of matrix, vector, special"),
         ('unit = "matrix"', 'unit = "any"', "unit = 'any': expected one of"),
         ('["fp32"]', '["fp33"]', r"accumulate = \['fp33'\]: .*no format 'fp33'"),
         ('["fp32"]', '"fp32"', "accumulate = 'fp32': expected a list of texts"),
         ("16e12", "8e12", "sparse_flops_per_s = .*: expected more than the dense peak, 8 TFLOP/s"),
-        ("flops_per_s = { value = 8e12, source = \"A\" }\n", "", r"\[\[peak\]\] 1: flops_per_s is missing"),
-        ("value = 8e12", "value = 15e12", "matrix fp16: flops_per_s = 15 TFLOP/s, but units . rate_per_clock . clock = 8 TFLOP/s"),
+        ('flops_per_s = { value = 8e12, source = "A" }\n', "", r"\[\[peak\]\] 1: flops_per_s is missing"),
+        ("value = 8e12", "value = 15e12", "fp16: flops_per_s = 15 TFLOP/s, but units . rate_per_clock . clock = 8 T"),
         ("[[peak]]", "[peak]", r"peak = .*: expected tables, each under \[\[peak\]\]"),
         ("[[peak]]", "[[peak]]\nunit = 'special'\nformat = 'fp32'\nflops_per_s = {value=1e12, source='A'}\n[[level]]",
          r"\[\[level\]\] 2: unknown key 'unit'"),
         ('scope = "unit"', 'scope = "core"', "scope = 'core': expected one of chip, unit"),
-        ("capacity_bytes = { value = 1_048_576, source = \"A\" }", "", "sram has no figure; give capacity_bytes, bandwidth"),
+        ('capacity_bytes = { value = 1_048_576, source = "A" }', "", "sram has no figure; give capacity_bytes, ban"),
         # the whole
         ("[memory]", "[memory", "chip.toml: not TOML: "),
         ("[memory]", "memory = 3\n[power]", r"chip.toml: \[memory\] = 3: expected a table|unknown key"),
@@ -143,7 +138,12 @@ def test_a_wrong_sheet_is_refused_with_file_key_and_value(old: str, new: str, me
     assert str(refused.value).startswith("chip.toml: ")
 
 
-PEAK = '[[peak]]\nunit = "matrix"\nformat = "{format}"\naccumulate = {into}\nflops_per_s = {{ value = 1e12, source = "A" }}\n'
+PEAK = """[[peak]]
+unit = "matrix"
+format = "{format}"
+accumulate = {into}
+flops_per_s = {{ value = 1e12, source = "A" }}
+"""
 
 
 @pytest.mark.parametrize(("format", "into"), [("fp16", '["fp32"]'), ("half", '["fp16", "fp32"]'), ("fp16", "[]")])
@@ -178,8 +178,14 @@ def test_a_sheet_needs_a_bandwidth_and_a_peak() -> None:
 
 def test_sparse_under_the_dense_key_of_a_real_chip_is_refused() -> None:
     """The 1,979 TFLOP/s that the H100's data sheet prints large is found out by units * rate * clock = 989."""
-    wrong = re.sub(r"flops_per_s = \{ value = 989.4e12(.*)\nsparse_.*\n", r"flops_per_s = { value = 1978.9e12\1\n", TEXTS["h100-sxm"])
-    with pytest.raises(MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s; a peak with sparsity is sparse_flops_per_s"):
+    wrong = re.sub(
+        r"flops_per_s = \{ value = 989.4e12(.*)\nsparse_.*\n",
+        r"flops_per_s = { value = 1978.9e12\1\n",
+        TEXTS["h100-sxm"],
+    )
+    with pytest.raises(
+        MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s; a peak with sparsity is sparse_flops_per_s"
+    ):
         read(wrong)
 
 
@@ -192,7 +198,9 @@ def test_a_users_file_is_read_by_its_path(tmp_path: Path) -> None:
     path.write_text(SMALL)
     assert machine(str(path)) == machine(path)
     assert machine(path).name == "mine"
-    assert repr(machine(path)).startswith(f"pm.machine({str(path)!r})  # Chip: 4 cores, matrix fp16 8 TFLOP/s, 100 GB/s, 16 GB")
+    assert repr(machine(path)).startswith(
+        f"pm.machine({str(path)!r})  # Chip: 4 cores, matrix fp16 8 TFLOP/s, 100 GB/s, 16 GB"
+    )
     path.write_text(edited("100e9", "200e9"))
     assert machine(path).bandwidth_bytes_per_s == 200_000_000_000
 
@@ -202,7 +210,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "chip.json").write_text("{}")
-    (tmp_path / "long.toml").write_text("#" * (LONGEST_SHEET + 1))
+    (tmp_path / "long.toml").write_text("#\n" * LONGEST_SHEET)
+    (tmp_path / "line.toml").write_text("#" * (LONGEST_LINE + 1))
     (tmp_path / "broken.toml").write_text("name = ")
     messages = {
         "missing.toml": "No such file",
@@ -210,6 +219,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         "binary.toml": "not text in UTF-8",
         "long.toml": "a data sheet has at most",
         "broken.toml": "not TOML",
+        "line.toml": "a line of a data sheet has at most",
     }
     for name, message in messages.items():
         with pytest.raises(MachineError, match=f"{name}.*{message}"):
@@ -218,122 +228,3 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         machine(tmp_path / "chip.json")
     with pytest.raises(MachineError):
         machine("null\0byte.toml")
-
-
-# ---------------------------------------------------------------------------- fuzz
-
-
-def inline(value: Any) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {inline(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(inline, value)) + "]"
-    return json.dumps(value) if isinstance(value, str | bool) else repr(value)
-
-
-def toml(data: dict[str, Any]) -> str:
-    return "".join(f"{json.dumps(key)} = {inline(value)}\n" for key, value in data.items())
-
-
-def holders(data: Any) -> list[Any]:
-    """Every table and list inside, the whole included."""
-    inside = list(data.values()) if isinstance(data, dict) else data if isinstance(data, list) else []
-    return [data, *(found for item in inside if isinstance(item, dict | list) for found in holders(item))]
-
-
-def numbers(data: dict[str, Any]) -> dict[str, Any]:
-    """What a sheet says, by where it stands."""
-
-    def value(table: Any, key: str) -> Any:
-        return table.get(key, {}).get("value")
-
-    found = {key: value(data.get("memory", {}), key) for key in ("capacity_bytes", "bandwidth_bytes_per_s")}
-    found |= {key: value(data.get("clock", {}), key) for key in ("vector_hz", "matrix_hz", "base_hz")}
-    found |= {"units": value(data.get("units", {}), "count"), "tdp_w": value(data.get("power", {}), "tdp_w")}
-    for key in ("flops_per_s", "sparse_flops_per_s", "rate_per_clock"):
-        found[f"peaks {key}"] = [value(entry, key) for entry in data.get("peak", [])]
-    for key in ("capacity_bytes", "bandwidth_bytes_per_s"):
-        found[f"levels {key}"] = [value(entry, key) for entry in data.get("level", [])]
-    return found
-
-
-def answers(chip: Machine) -> dict[str, Any]:
-    """What the machine read from it says, in the same places."""
-    found = {key: getattr(chip, key) for key in ("capacity_bytes", "bandwidth_bytes_per_s", "units", "tdp_w")}
-    found |= {key: getattr(chip.clocks, key) for key in ("vector_hz", "matrix_hz", "base_hz")}
-    for key in ("flops_per_s", "sparse_flops_per_s", "rate_per_clock"):
-        found[f"peaks {key}"] = [getattr(peak, key) for peak in chip.peaks]
-    for key in ("capacity_bytes", "bandwidth_bytes_per_s"):
-        found[f"levels {key}"] = [getattr(level, key) for level in chip.levels]
-    return found
-
-
-STRANGE = st.one_of(
-    st.sampled_from([0, -1, 80, True, False, 1e21, 1e-9, float("inf"), float("nan"), 10**40, "80 GB", "", [], {}, [[]]]),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=8),
-    st.dictionaries(st.text(max_size=4), st.integers(), max_size=2),
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> dict[str, Any]:
-    """A sheet of the catalogue with a few keys deleted, renamed, retyped, rescaled, copied or added."""
-    data = copy.deepcopy(tomllib.loads(TEXTS[draw(st.sampled_from(sorted(TEXTS)))]))
-    for _ in range(draw(st.integers(1, 3))):
-        holder = draw(st.sampled_from([found for found in holders(data) if found]))
-        key = draw(st.sampled_from(list(holder) if isinstance(holder, dict) else range(len(holder))))
-        old, how = holder[key], draw(st.sampled_from(["delete", "rename", "retype", "rescale", "copy"]))
-        if how == "delete":
-            del holder[key]
-        elif how == "retype":
-            holder[key] = draw(STRANGE)
-        elif how == "rescale" and type(old) in (int, float):
-            holder[key] = old * draw(st.sampled_from([1e-12, 1e-9, 1e-3, 0.5, 1, 2, 1e3, 1e9, -1]))
-        elif how == "rename" and isinstance(holder, dict):
-            holder[draw(st.sampled_from([f"{key}_gb", f"{key}s", str(key).upper(), "value", "name", "peak"]))] = holder.pop(key)
-        elif isinstance(holder, list):
-            holder.append(copy.deepcopy(old))
-    return data
-
-
-@given(data=damaged())
-def test_a_damaged_sheet_is_refused_or_read_as_it_stands(data: dict[str, Any]) -> None:
-    """Whatever happens to a key, the reader raises its own error, or the machine has exactly the numbers in the text."""
-    try:
-        chip = read(toml(data))
-    except MachineError as error:
-        assert str(error).startswith("chip.toml: ")
-    else:
-        assert answers(chip) == numbers(data)
-        assert all(type(peak.flops_per_s) in (int, float) for peak in chip.peaks)
-
-
-@given(name=st.sampled_from(sorted(TEXTS)), at=st.floats(0, 1), cut=st.integers(0, 40), put=st.text(max_size=6))
-def test_damaged_text_is_refused_or_read(name: str, at: float, cut: int, put: str) -> None:
-    """Bytes lost or added anywhere give our own error, or a machine that is whole."""
-    text = TEXTS[name]
-    start = int(at * len(text))
-    try:
-        chip = read(text[:start] + put + text[start + cut :])
-    except MachineError as error:
-        assert str(error).startswith("chip.toml: ")
-    else:
-        assert chip.bandwidth_bytes_per_s >= 10**6
-        assert chip.explain()
-
-
-@given(text=st.text(max_size=200))
-def test_any_text_is_refused(text: str) -> None:
-    """Text that is no data sheet never is a machine."""
-    with pytest.raises(MachineError, match=r"^chip.toml: "):
-        read(text)
-
-
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a." * 50_000 + "b = 1", "a = " + "9" * 5_000, "\0", "a = 1e999999"])
-def test_text_made_to_break_a_reader_is_refused(text: str) -> None:
-    """Deep nesting, long numbers and control characters end in our own error."""
-    with pytest.raises(MachineError, match=r"^chip.toml: "):
-        read(text)

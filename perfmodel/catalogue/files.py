@@ -14,7 +14,8 @@ from perfmodel.errors import FormatError, MachineError, listed
 from perfmodel.number_formats import format as number_format
 from perfmodel.showing import quantity as written
 
-LONGEST_SHEET = 1_000_000  # characters; a data sheet has a few thousand
+# Characters; a data sheet has about 5,000, in lines of at most 200. (A key of n dotted parts takes n^2 steps to read.)
+LONGEST_SHEET, LONGEST_LINE = 100_000, 2_000
 
 _IDENTITY = ("name", "vendor", "architecture", "kind", "year", "aliases", "compute_capability")
 _TABLES = {
@@ -83,6 +84,8 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
 
     if len(text) > LONGEST_SHEET:
         raise MachineError(f"{file}: {len(text)} characters; a data sheet has at most {LONGEST_SHEET}")
+    if max(map(len, text.split("\n"))) > LONGEST_LINE:
+        raise MachineError(f"{file}: a line of a data sheet has at most {LONGEST_LINE} characters")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

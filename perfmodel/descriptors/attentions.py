@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes, divided
-from perfmodel.descriptors.normalizations import softmax_parts
+from perfmodel.descriptors.arguments import (
+    Dtype,
+    Dtypes,
+    checked_tensors,
+    divided,
+    flag,
+    one_of,
+    sizes,
+    unused,
+)
+from perfmodel.descriptors.normalizations import SOFTMAX_FORMS, softmax_parts
 from perfmodel.errors import LabelError, listed
 from perfmodel.expressions import size
 from perfmodel.graph.building import contracted
-from perfmodel.graph.masks import Mask, banded, causal as causal_mask
+from perfmodel.graph.masks import Mask, causal as causal_mask
 from perfmodel.graph.nodes import Scalar, Tensor, mapped, tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
-from perfmodel.number_formats import format
+from perfmodel.number_formats import Format
 
 
 @overload
@@ -28,9 +37,9 @@ def attention(
     align: str = "end", scale: bool = False, softmax: str = "safe",
 ) -> Program: ...  # fmt: skip
 def attention(
-    q: Any,
-    kv: Any,
-    d: Any,
+    q: Any = None,
+    kv: Any = None,
+    d: Any = None,
     dv: Any = None,
     heads: Any = 1,
     kv_heads: Any = None,
@@ -63,38 +72,55 @@ def attention(
     >>> [name for name in p.tensors][:3], p.tensors["K"].labels
     (['Q', 'K', 'V'], ('batch', 'kv_head', 'kv', 'd'))
     """
+    one_of(softmax, SOFTMAX_FORMS, "attention: softmax")
+    flag(scale, "attention: scale")
+    mask = _mask(causal, window, chunk, align)
     if isinstance(q, Tensor):
-        return _attend(q, kv, d, _mask(causal, window, chunk, align), scale, softmax, stage)[0]
-    heads = size(heads, "heads")
-    kv_heads = heads if kv_heads is None else size(kv_heads, "kv_heads")
-    group = divided(heads, kv_heads, "heads / kv_heads")
-    dv = d if dv is None else dv
+        unused("attention", "tensors", dv=(dv, None), heads=(heads, 1), kv_heads=(kv_heads, None), batch=(batch, 1),
+               lse=(lse, False), dtype=(dtype, "bf16"))  # fmt: skip
+        return _attend(q, kv, d, mask, scale, softmax, stage)[0]
+    unused("attention", "sizes", stage=(stage, "attention"))
+    flag(lse, "attention: lse")
     formats = Dtypes(dtype, ("Q", "K", "V", "S", "P", "O", "L"), "attention")
+    inputs = _inputs(q, kv, d, dv, heads, kv_heads, batch, formats)
+    out, top, total = _attend(*inputs, mask, scale, softmax, stage, formats)
+    if not lse:
+        return program(out, name="attention")
+    return program(out, _log_sum_exp(top, total, stage, formats.output("L", "fp32")), name="attention")
+
+
+def _inputs(
+    q: Any, kv: Any, d: Any, dv: Any, heads: Any, kv_heads: Any, batch: Any, formats: Dtypes
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Q, K and V, with the query heads as groups that share a head of K and V."""
+    q, kv, d, batch, heads = sizes("attention", q=q, kv=kv, d=d, batch=batch, heads=heads)
+    kv_heads = heads if kv_heads is None else size(kv_heads, "attention: kv_heads")
+    dv = d if dv is None else size(dv, "attention: dv")
+    group = divided(heads, kv_heads, "attention: heads / kv_heads")
     outer = {"batch": batch, "kv_head": kv_heads}
     query = tensor("Q", {**outer, "group": group, "q": q, "d": d}, formats["Q"])
     key = tensor("K", {**outer, "kv": kv, "d": d}, formats["K"])
-    value = tensor("V", {**outer, "kv": kv, "dv": dv}, formats["V"])
-    mask = _mask(causal, window, chunk, align)
-    out, top, total = _attend(query, key, value, mask, scale, softmax, stage, formats)
-    if not lse:
-        return program(out, name="attention")
-    fp32 = formats.given.get("L", format("fp32"))
-    logs = mapped("log", total, stage=f"{stage}.softmax", stored=fp32, name="L" if top is None else None)
-    log_sum = logs if top is None else mapped("add", top, logs, name="L", stage=f"{stage}.softmax", stored=fp32)
-    return program(out, log_sum, name="attention")
+    return query, key, tensor("V", {**outer, "kv": kv, "dv": dv}, formats["V"])
+
+
+def _log_sum_exp(top: Tensor | None, total: Tensor, stage: str, stored: Format | None) -> Tensor:
+    """L = max + log(sum), or log(sum) where no maximum was taken off."""
+    stage = f"{stage}.softmax"
+    if top is None:
+        return mapped("log", total, name="L", stage=stage, stored=stored)
+    return mapped("add", top, mapped("log", total, stage=stage, stored=stored), name="L", stage=stage, stored=stored)
 
 
 def _mask(causal: bool, window: Any, chunk: Any, align: str) -> Mask | None:
-    window = None if window is None else size(window, "window")
-    if causal:
+    window = None if window is None else size(window, "attention: window")
+    chunk = None if chunk is None else size(chunk, "attention: chunk")
+    one_of(align, ("end", "start"), "attention: align")
+    if flag(causal, "attention: causal"):
         return causal_mask("q", "kv", window=window, chunk=chunk, align=align)
     if window is None and chunk is None:
         return None
-    if window is None:
-        return Mask("q", "kv", chunk=size(chunk, "chunk"), align=align)
-    return banded("q", "kv", window - 1, window - 1, align=align) if chunk is None else Mask(
-        "q", "kv", left=window - 1, right=window - 1, chunk=size(chunk, "chunk"), align=align
-    )  # fmt: skip
+    reach = None if window is None else window - 1
+    return Mask("q", "kv", left=reach, right=reach, chunk=chunk, align=align)
 
 
 def _attend(
@@ -102,15 +128,7 @@ def _attend(
     formats: Dtypes | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor]:  # fmt: skip
     """O, the row maximum and the row sum, for tensors whose labels are named q, kv, d and dv."""
-    for item, needed in ((query, ("q", "d")), (key, ("kv", "d")), (value, ("kv",))):
-        missing = [label for label in needed if label not in item.labels]
-        if missing:
-            raise LabelError(
-                f"attention: {item.name!r} needs labels {listed(needed)}; it has {listed(item.labels)}: "
-                f"rename them, such as x.rename(token='q')"
-            )
-    if "dv" not in value.labels and "d" in value.labels:
-        value = value.rename(d="dv")
+    value = _checked(query, key, value)
     formats = formats or Dtypes("bf16", (), "attention")
     outer = [label for label in query.labels if label not in ("q", "d")]
     scores = contracted(
@@ -121,11 +139,24 @@ def _attend(
         scores = mapped("mul", scores, Scalar("scale"), stage=f"{stage}.softmax")
     weights, top, total = softmax_parts(scores, "kv", form, "P", f"{stage}.softmax", formats.output("P"))
     out = contracted(
-        [weights, value],
-        (*outer, "q", "dv"),
-        title="values",
-        name="O",
-        stage=f"{stage}.values",
+        [weights, value], (*outer, "q", "dv"), title="values", name="O", stage=f"{stage}.values",
         stored=formats.output("O"),
     )  # fmt: skip
     return out, top, total
+
+
+def _checked(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """The values under the labels kv and dv, once all three tensors are seen to have the labels that they need."""
+    checked_tensors("attention(Q, K, V)", query, key, value)
+    if "dv" not in value.labels and "d" in value.labels:
+        value = value.rename(d="dv")
+    for item, needed in ((query, ("q", "d")), (key, ("kv", "d")), (value, ("kv", "dv"))):
+        if not set(needed) <= set(item.labels):
+            raise LabelError(
+                f"attention: {item.name!r} needs labels {listed(needed)}; it has {listed(item.labels)}: "
+                f"rename them, such as x.rename(token='q')"
+            )
+        stray = [label for label in item.labels if label not in needed and label not in query.labels]
+        if stray:
+            raise LabelError(f"attention: {query.name!r} lacks {listed(stray)} of {item.name!r}: they would be summed")
+    return value

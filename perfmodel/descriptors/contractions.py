@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes
+from perfmodel.descriptors.arguments import Dtype, Dtypes, checked_tensors, optional_format, sizes, unused
 from perfmodel.descriptors.patterns import pattern_labels
 from perfmodel.errors import LabelError
 from perfmodel.graph.building import contracted
 from perfmodel.graph.indexing import fresh
+from perfmodel.graph.masks import Mask
 from perfmodel.graph.nodes import Tensor, tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
@@ -24,8 +25,8 @@ def matmul(
     m: Any, n: Any, k: Any, batch: Any = 1, dtype: Dtype = "bf16", out_dtype: str | Format | None = None
 ) -> Program: ...
 def matmul(
-    m: Any,
-    n: Any,
+    m: Any = None,
+    n: Any = None,
     k: Any = None,
     batch: Any = 1,
     dtype: Dtype = "bf16",
@@ -39,15 +40,21 @@ def matmul(
     With two tensors, ``matmul(a, b)`` contracts the last axis of ``a`` with the last but one of ``b``;
     labels that both have otherwise are batch labels.
 
+    Raises ``DimensionError`` for a size, ``FormatError`` for a format and ``LabelError`` for tensors that
+    cannot be.
+
     >>> matmul(4096, 4096, 4096).flops == 2 * 4096**3
     True
     >>> matmul("m", "n", "k").bytes
     2*k*m + 2*k*n + 2*m*n
     """
-    if isinstance(m, Tensor) and isinstance(n, Tensor):
-        return _product(m, n, out_dtype, name, stage)
-    if k is None:
-        raise LabelError("matmul: expected three sizes, matmul(m, n, k), or two tensors, matmul(a, b)")
+    if isinstance(m, Tensor) or isinstance(n, Tensor):
+        unused("matmul", "tensors", k=(k, None), batch=(batch, 1), dtype=(dtype, "bf16"))
+        return _product("matmul(a, b)", m, n, out_dtype, name, stage)
+    if m is None or n is None or k is None:
+        sizes("matmul", m=m, n=n, k=k)
+    if name is not None or stage:
+        unused("matmul", "sizes", name=(name, None), stage=(stage, ""))
     formats = Dtypes(dtype, ("A", "B", "C"), "matmul")
     a = tensor("A", {"batch": batch, "m": m, "k": k}, formats["A"])
     b = tensor("B", {"batch": batch, "k": k, "n": n}, formats["B"])
@@ -57,9 +64,10 @@ def matmul(
     return program(c, name="matmul")
 
 
-def _product(a: Tensor, b: Tensor, out_dtype: str | Format | None, name: str | None, stage: str) -> Tensor:
+def _product(call: str, a: Any, b: Any, out_dtype: str | Format | None, name: str | None, stage: str) -> Tensor:
+    checked_tensors(call, a, b)
     if not a.axes or len(b.axes) < 2:
-        raise LabelError(f"matmul: expected axes (..., m, k) and (..., k, n), got {a!r} and {b!r}")
+        raise LabelError(f"{call}: expected axes (..., m, k) and (..., k, n), got {a!r} and {b!r}")
     shared, last = b.axes[-2].label, b.axes[-1].label
     names = {shared: a.axes[-1].label}
     if last in a.labels:
@@ -67,17 +75,19 @@ def _product(a: Tensor, b: Tensor, out_dtype: str | Format | None, name: str | N
     b = b.rename({old: new for old, new in names.items() if old != new})
     batch = [label for label in b.labels[:-2] if label not in a.labels]
     kept = (*batch, *a.labels[:-1], b.labels[-1])
-    stored = Dtypes("bf16", (), "matmul").output("", out_dtype)
-    return contracted([a, b], kept, title="matmul", name=name, stage=stage, stored=stored)
+    title, stored = call.partition("(")[0], optional_format(out_dtype)
+    return contracted([a, b], kept, title=title, name=name, stage=stage, stored=stored)
 
 
 @overload
-def gemv(n: Tensor, k: Tensor, *, name: str | None = None, stage: str = "") -> Tensor: ...
+def gemv(
+    n: Tensor, k: Tensor, *, out_dtype: str | Format | None = None, name: str | None = None, stage: str = ""
+) -> Tensor: ...
 @overload
 def gemv(n: Any, k: Any, batch: Any = 1, dtype: Dtype = "bf16", out_dtype: str | Format | None = None) -> Program: ...
 def gemv(
-    n: Any,
-    k: Any,
+    n: Any = None,
+    k: Any = None,
     batch: Any = 1,
     dtype: Dtype = "bf16",
     out_dtype: str | Format | None = None,
@@ -92,8 +102,11 @@ def gemv(
     >>> gemv(8192, 8192, batch=8).intensity
     7.984405458089668
     """
-    if isinstance(n, Tensor) and isinstance(k, Tensor):
-        return _product(n, k, out_dtype, name, stage)
+    if isinstance(n, Tensor) or isinstance(k, Tensor):
+        unused("gemv", "tensors", batch=(batch, 1), dtype=(dtype, "bf16"))
+        return _product("gemv(x, W)", n, k, out_dtype, name, stage)
+    n, k, batch = sizes("gemv", n=n, k=k, batch=batch)
+    unused("gemv", "sizes", name=(name, None), stage=(stage, ""))
     formats = Dtypes(dtype, ("x", "W", "y"), "gemv")
     x = tensor("x", {"batch": batch, "k": k}, formats["x"])
     weight = tensor("W", {"k": k, "n": n}, formats["W"])
@@ -104,7 +117,7 @@ def gemv(
 def einsum(
     pattern: str,
     *tensors: Tensor,
-    mask: Any = None,
+    mask: Mask | None = None,
     out_dtype: str | Format | None = None,
     name: str | None = None,
     op: str | None = None,
@@ -120,5 +133,7 @@ def einsum(
     ('i', 'l')
     """
     views, kept = pattern_labels(pattern, tensors)
-    stored = Dtypes("bf16", (), "einsum").output("", out_dtype)
+    if mask is not None and not isinstance(mask, Mask):
+        raise LabelError(f"einsum: mask = {mask!r}: expected a mask such as pm.causal()")
+    stored = optional_format(out_dtype)
     return contracted(views, kept, mask=mask, title=op or "einsum", name=name, stage=stage, stored=stored)

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes, divided, pair
-from perfmodel.errors import DimensionError, ExpressionError, LabelError
-from perfmodel.expressions import Size, size
+from perfmodel.descriptors.arguments import (
+    Dtype,
+    Dtypes,
+    checked_tensors,
+    divided,
+    one_of,
+    pair,
+    result,
+    sizes,
+    unused,
+)
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean
+from perfmodel.expressions import Size
 from perfmodel.graph.building import contracted, reduced, window
+from perfmodel.graph.functions import REDUCTIONS
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.nodes import Tensor, tensor
 from perfmodel.graph.programs import Program
@@ -43,7 +54,8 @@ def conv2d(
     """y[batch, group, f, p, q] = sum over c, r, s of x[batch, group, c, stride p + dilation r - padding, ...] w.
 
     x[batch, group, c, h, w] and w[group, f, c, r, s]: ``groups`` divides ``c_in`` and ``c_out`` (depthwise:
-    groups = c_in). Zero padding is computed with and never read; ``padding="same"`` keeps the size at stride 1.
+    groups = c_in). Zero padding is computed with and never read; ``padding="same"`` keeps the size at stride 1,
+    "valid" is 0.
     kernel, stride, padding and dilation take one size or a pair. With tensors of these axes, ``conv2d(x, w)``.
 
     >>> p = conv2d(batch=8, height=64, width=64, c_in=32, c_out=64, kernel=3, padding=1)
@@ -51,15 +63,17 @@ def conv2d(
     True
     """
     if isinstance(batch, Tensor):
+        unused("conv2d", "tensors", width=(width, None), c_in=(c_in, None), c_out=(c_out, None), kernel=(kernel, 3),
+               groups=(groups, 1), dtype=(dtype, "bf16"))  # fmt: skip
         return _convolved(batch, height, stride, padding, dilation, name, stage)
-    for field, value in (("height", height), ("width", width), ("c_in", c_in), ("c_out", c_out)):
-        if value is None:
-            raise DimensionError(f"conv2d: {field} is not given; it needs height, width, c_in and c_out")
-    groups = size(groups, "groups")
-    taps = pair(kernel, "kernel")
+    unused("conv2d", "sizes", name=(name, None), stage=(stage, "conv2d"))
+    batch, height, width, c_in, c_out, groups = sizes(
+        "conv2d", batch=batch, height=height, width=width, c_in=c_in, c_out=c_out, groups=groups
+    )
+    taps = pair(kernel, "conv2d: kernel")
     formats = Dtypes(dtype, ("x", "w", "y"), "conv2d")
-    channels = divided(size(c_in, "c_in"), groups, "c_in / groups")
-    filters = divided(size(c_out, "c_out"), groups, "c_out / groups")
+    channels = divided(c_in, groups, "conv2d: c_in / groups")
+    filters = divided(c_out, groups, "conv2d: c_out / groups")
     x = tensor("x", {"batch": batch, "group": groups, "c": channels, "h": height, "w": width}, formats["x"])
     weight = tensor("w", {"group": groups, "f": filters, "c": channels, "r": taps[0], "s": taps[1]}, formats["w"])
     y = _convolved(x, weight, stride, padding, dilation, "y", stage, formats)
@@ -67,28 +81,29 @@ def conv2d(
 
 
 def _convolved(
-    x: Tensor, weight: Tensor, stride: Any, padding: Any, dilation: Any, name: str | None, stage: str,
+    x: Tensor, weight: Any, stride: Any, padding: Any, dilation: Any, name: str | None, stage: str,
     formats: Dtypes | None = None,
 ) -> Tensor:  # fmt: skip
-    if not isinstance(weight, Tensor) or len(x.axes) != 5 or len(weight.axes) != 5:
-        raise LabelError("conv2d: expected x[batch, group, c, h, w] and w[group, f, c, r, s]")
+    checked_tensors("conv2d(x, w)", weight)
+    if len(x.axes) != 5 or len(weight.axes) != 5:
+        raise LabelError(
+            f"conv2d(x, w): expected x[batch, group, c, h, w] and w[group, f, c, r, s], got {x!r} and {weight!r}"
+        )
     taken = set(x.labels)
     f, r, s = [fresh(label, taken) for label in weight.labels[1:2] + weight.labels[3:]]
     weight = weight.rename(dict(zip(weight.labels, (x.labels[1], f, x.labels[2], r, s), strict=True)))
     out = [fresh(label, taken | {f, r, s}) for label in ("p", "q")]
-    spaced = _windows(x, x.labels[3:], out, (r, s), weight.extents[3:], stride, padding, dilation)
+    spaced = _windows("conv2d", x, x.labels[3:], out, (r, s), weight.extents[3:], stride, padding, dilation)
     kept = (x.labels[0], x.labels[1], f, *out)
     stored = formats.output("y") if formats is not None else None
     return contracted([spaced, weight], kept, title="conv2d", name=name, stage=stage, stored=stored)
 
 
 def _windows(
-    x: Tensor, labels: Any, out: Any, taps: Any, counts: Any, stride: Any, padding: Any, dilation: Any
+    verb: str, x: Tensor, labels: Any, out: Any, taps: Any, counts: Any, stride: Any, padding: Any, dilation: Any
 ) -> Tensor:
-    strides, dilations = pair(stride, "stride"), pair(dilation, "dilation")
-    paddings = _same(counts, strides, dilations) if isinstance(padding, str) else pair(padding, "padding", zero=True)
-    if isinstance(padding, str) and padding != "same":
-        raise ExpressionError(f"padding {padding!r}: a size, a pair of sizes, or 'same'")
+    strides, dilations = pair(stride, f"{verb}: stride"), pair(dilation, f"{verb}: dilation")
+    paddings = _paddings(padding, counts, strides, dilations, verb)
     for place in range(2):
         x = window(
             x, labels[place], out[place], taps[place], counts[place],
@@ -97,11 +112,19 @@ def _windows(
     return x
 
 
-def _same(counts: Any, strides: Any, dilations: Any) -> tuple[Size, Size]:
-    """The padding that keeps a size at stride 1: dilation * (taps - 1) / 2, for odd taps."""
+def _paddings(padding: Any, counts: Any, strides: Any, dilations: Any, verb: str) -> tuple[Size, Size]:
+    """The padding of both axes; "same" keeps a size at stride 1: dilation * (taps - 1) / 2, for odd taps."""
+    word = padding if isinstance(padding, str) else ""
+    if word == "valid":
+        return 0, 0
+    if word != "same":
+        near = did_you_mean(word, ("same", "valid"))
+        if near:
+            raise ExpressionError(f"{verb}: padding = {padding!r}: a size, a pair of sizes, 'same' or 'valid'{near}")
+        return pair(padding, f"{verb}: padding", zero=True)
     if any(step != 1 for step in strides):
-        raise DimensionError(f"padding 'same' needs stride 1, got {strides}")
-    found = [divided(d * (n - 1), 2, "dilation * (taps - 1) / 2") if n != 1 else 0
+        raise DimensionError(f"{verb}: padding = 'same': it needs stride 1, got {strides}")
+    found = [divided(d * (n - 1), 2, f"{verb}: padding 'same': dilation * (kernel - 1) / 2") if n != 1 else 0
              for n, d in zip(counts, dilations, strict=True)]  # fmt: skip
     return found[0], found[1]
 
@@ -137,20 +160,27 @@ def pool2d(
     >>> pool2d(batch=1, height=64, width=64, channels=8, kernel=2).outputs[0].extents
     (1, 8, 32, 32)
     """
-    taps = pair(kernel, "kernel")
-    if not isinstance(batch, Tensor):
-        for field, value in (("height", height), ("width", width), ("channels", channels)):
-            if value is None:
-                raise DimensionError(f"pool2d: {field} is not given; it needs height, width and channels")
-        formats = Dtypes(dtype, ("x", "y"), "pool2d")
-        x = tensor("x", {"batch": batch, "c": channels, "h": height, "w": width}, formats["x"])
-        return program(
-            pool2d(x, kernel=taps, stride=stride, padding=padding, function=function).named("y"), name="pool2d"
-        )
-    if len(batch.axes) < 2:
-        raise LabelError(f"pool2d: {batch.name!r} needs two axes to pool; it has {batch.labels}")
-    taken = set(batch.labels)
+    one_of(function, REDUCTIONS, "pool2d: function")
+    if isinstance(batch, Tensor):
+        unused("pool2d", "a tensor", height=(height, None), width=(width, None), channels=(channels, None),
+               dtype=(dtype, "bf16"))  # fmt: skip
+        return _pooled(batch, kernel, stride, padding, function, name, stage)
+    unused("pool2d", "sizes", name=(name, None), stage=(stage, "pool2d"))
+    batch, height, width, channels = sizes("pool2d", batch=batch, height=height, width=width, channels=channels)
+    formats = Dtypes(dtype, ("x", "y"), "pool2d")
+    x = tensor("x", {"batch": batch, "c": channels, "h": height, "w": width}, formats["x"])
+    y = _pooled(x, kernel, stride, padding, function, None, stage)
+    return program(result(y, "y", formats.output("y")), name="pool2d")
+
+
+def _pooled(
+    x: Tensor, kernel: Any, stride: Any, padding: Any, function: str, name: str | None, stage: str
+) -> Tensor:  # fmt: skip
+    checked_tensors("pool2d(x)", x, axes=2)
+    taps = pair(kernel, "pool2d: kernel")
+    taken = set(x.labels)
     r, s = fresh("r", taken), fresh("s", taken)
     out = [fresh(label, taken | {r, s}) for label in ("p", "q")]
-    spaced = _windows(batch, batch.labels[-2:], out, (r, s), taps, taps if stride is None else stride, padding, 1)
+    steps = taps if stride is None else stride
+    spaced = _windows("pool2d", x, x.labels[-2:], out, (r, s), taps, steps, padding, 1)
     return reduced(function, spaced, (r, s), name=name, stage=stage)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes
-from perfmodel.errors import ExpressionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import floor_div
+from perfmodel.descriptors.arguments import (
+    Dtype,
+    Dtypes,
+    checked_axis,
+    checked_tensors,
+    divided,
+    one_of,
+    result,
+    sizes,
+    unused,
+)
+from perfmodel.errors import FormatError
 from perfmodel.graph.building import contracted, gather
-from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.nodes import Tensor, mapped, tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
@@ -26,9 +34,9 @@ def gated_mlp(
     tokens: Any, hidden: Any, intermediate: Any, *, activation: str = "silu", dtype: Dtype = "bf16"
 ) -> Program: ...
 def gated_mlp(
-    tokens: Any,
-    hidden: Any,
-    intermediate: Any,
+    tokens: Any = None,
+    hidden: Any = None,
+    intermediate: Any = None,
     w_down: Tensor | None = None,
     *,
     activation: str = "silu",
@@ -43,25 +51,25 @@ def gated_mlp(
     >>> gated_mlp(8, 4096, 14336).macs == 3 * 8 * 4096 * 14336
     True
     """
-    if activation not in _ACTIVATIONS:
-        raise ExpressionError(
-            f"gated_mlp: activation {activation!r} is not one of {listed(_ACTIVATIONS)}"
-            f"{did_you_mean(str(activation), FUNCTIONS)}"
-        )
+    one_of(activation, _ACTIVATIONS, "gated_mlp: activation")
     if isinstance(tokens, Tensor):
-        if not isinstance(w_down, Tensor):
-            raise LabelError("gated_mlp: expected four tensors, gated_mlp(x, W_gate, W_up, W_down)")
+        unused("gated_mlp", "tensors", dtype=(dtype, "bf16"))
+        checked_tensors("gated_mlp(x, W_gate, W_up, W_down)", tokens, axes=1)
+        checked_tensors("gated_mlp(x, W_gate, W_up, W_down)", hidden, intermediate, w_down, axes=2)
         return _gated(tokens, hidden, intermediate, w_down, activation, stage)
+    unused("gated_mlp", "sizes", w_down=(w_down, None), stage=(stage, "mlp"))
+    tokens, hidden, intermediate = sizes("gated_mlp", tokens=tokens, hidden=hidden, intermediate=intermediate)
     formats = Dtypes(dtype, ("x", "W_gate", "W_up", "W_down", "y"), "gated_mlp")
     x = tensor("x", {"token": tokens, "hidden": hidden}, formats["x"])
     gate, up = [
         tensor(name, {"hidden": hidden, "intermediate": intermediate}, formats[name]) for name in ("W_gate", "W_up")
     ]
     down = tensor("W_down", {"intermediate": intermediate, "hidden": hidden}, formats["W_down"])
-    return program(_gated(x, gate, up, down, activation, stage).named("y"), name="gated_mlp")
+    y = _gated(x, gate, up, down, activation, stage)
+    return program(result(y, "y", formats.output("y")), name="gated_mlp")
 
 
-def _gated(x: Tensor, gate: Tensor, up: Tensor, down: Tensor, activation: str, stage: str) -> Tensor:
+def _gated(x: Tensor, gate: Any, up: Any, down: Any, activation: str, stage: str) -> Tensor:
     opened = _projected(x, gate, "gate", f"{stage}.gate")
     raised = _projected(x, up, "up", f"{stage}.up")
     middle = mapped("mul", mapped(activation, opened, stage=f"{stage}.activation"), raised, stage=f"{stage}.activation")
@@ -88,7 +96,9 @@ def rope(x: Tensor, cosine: Tensor, sine: Tensor, *, label: str = "d", stage: st
     >>> program(rope(x, tensor("cos", table), tensor("sin", table))).flops == 3 * 8 * 128
     True
     """
-    turned = x.roll(label, floor_div(x.extent(label), 2))
+    checked_tensors("rope(x, cosine, sine)", x, cosine, sine)
+    extent = x.extent(checked_axis(x, label, "rope"))
+    turned = x.roll(label, divided(extent, 2, f"rope: {label} / 2"))
     straight = mapped("mul", x, cosine, stage=stage)
     crossed = mapped("mul", turned, sine, stage=stage)
     return mapped("add", straight, crossed, stage=stage, name="rope")
@@ -98,7 +108,9 @@ def rope(x: Tensor, cosine: Tensor, sine: Tensor, *, label: str = "d", stage: st
 def embedding(tokens: Tensor, vocabulary: Tensor) -> Tensor: ...
 @overload
 def embedding(tokens: Any, vocabulary: Any, hidden: Any, *, dtype: Dtype = "bf16") -> Program: ...
-def embedding(tokens: Any, vocabulary: Any, hidden: Any = None, *, dtype: Dtype = "bf16") -> Program | Tensor:
+def embedding(
+    tokens: Any = None, vocabulary: Any = None, hidden: Any = None, *, dtype: Dtype = "bf16"
+) -> Program | Tensor:
     """y[token, hidden] = W[ids[token], hidden]: one row for each index, and the indices (int32) themselves.
 
     With tensors, ``embedding(ids, W)`` looks rows of the first axis of W up.
@@ -108,10 +120,17 @@ def embedding(tokens: Any, vocabulary: Any, hidden: Any = None, *, dtype: Dtype 
     (True, 0)
     """
     if isinstance(tokens, Tensor):
-        return gather(vocabulary, vocabulary.labels[0], tokens)
-    if hidden is None:
-        raise LabelError("embedding: expected three sizes, embedding(tokens, vocabulary, hidden), or two tensors")
+        unused("embedding", "tensors", hidden=(hidden, None), dtype=(dtype, "bf16"))
+        checked_tensors("embedding(ids, W)", vocabulary, axes=1)
+        return _looked_up(tokens, vocabulary)
+    tokens, vocabulary, hidden = sizes("embedding", tokens=tokens, vocabulary=vocabulary, hidden=hidden)
     formats = Dtypes(dtype, ("ids", "W", "y"), "embedding")
     ids = tensor("ids", {"token": tokens}, formats.given.get("ids", "int32"))
     table = tensor("W", {"vocabulary": vocabulary, "hidden": hidden}, formats["W"])
-    return program(gather(table, "vocabulary", ids).named("y"), name="embedding")
+    return program(result(_looked_up(ids, table), "y", formats.output("y")), name="embedding")
+
+
+def _looked_up(ids: Tensor, table: Tensor) -> Tensor:
+    if ids.format.kind != "int":
+        raise FormatError(f"embedding: the indices {ids.name!r} are {ids.format.name}; an index is an int, say 'int32'")
+    return gather(table, table.labels[0], ids)

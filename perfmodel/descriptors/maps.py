@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, overload
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes
+from perfmodel.descriptors.arguments import Dtype, Dtypes, checked_tensors, result, sizes, unused
 from perfmodel.descriptors.formulas import names_in, read_formula
 from perfmodel.errors import ExpressionError, LabelError, listed
+from perfmodel.graph.indexing import fresh
 from perfmodel.graph.nodes import Operand, Tensor, mapped, tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
 
 
-def elementwise(
+@overload
+def elementwise(expression: str, *, scalars: Collection[str] = (), **tensors: Tensor) -> Tensor: ...
+@overload
+def elementwise(expression: str, n: Any, *, dtype: Dtype = "bf16", scalars: Collection[str] = ()) -> Program: ...
+def elementwise(  # type: ignore[misc]  # no tensor of the first form may be named n or dtype
     expression: str, n: Any = None, *, dtype: Dtype = "bf16", scalars: Collection[str] = (), **tensors: Tensor
-) -> Any:
+) -> Program | Tensor:
     """An elementwise expression over vectors of length n (label ``i``), one op for each operation in it.
 
     Every name is a full vector unless ``scalars`` lists it; equal subexpressions are one op. With tensors by
@@ -26,26 +31,46 @@ def elementwise(
     (5, 6*n, 5*n)
     """
     names = names_in(expression)
-    for name in scalars:
-        if name not in names:
-            raise ExpressionError(f"elementwise {expression!r}: scalar {name!r} does not occur; it has {listed(names)}")
-    vectors = [name for name in names if name not in scalars]
+    numbers = _scalars(expression, scalars, names)
+    vectors = [name for name in names if name not in numbers]
     if tensors:
-        if n is not None:
-            raise LabelError("elementwise: give a length n or tensors by name, not both")
-        return read_formula(expression, tensors, scalars)
+        return _over_tensors(expression, n, dtype, numbers, tensors, vectors)
     if not vectors:
         raise ExpressionError(f"elementwise {expression!r}: no vector in it; write an operation such as 'x + y'")
     if n is None:
         raise LabelError(f"elementwise: expected a length n, or a tensor for each of {listed(vectors)}")
-    result = "y" if "y" not in names else "out" if "out" not in names else "result"
-    formats = Dtypes(dtype, [*vectors, result], "elementwise")
-    found = {name: tensor(name, {"i": n}, formats[name]) for name in vectors}
-    made: Program = program(read_formula(expression, found, scalars).named(result), name="elementwise")
-    return made
+    (count,) = sizes("elementwise", n=n)
+    written = next(name for name in ("y", "out", "result", fresh("result", names)) if name not in names)
+    formats = Dtypes(dtype, [*vectors, written], "elementwise")
+    found = {name: tensor(name, {"i": count}, formats[name]) for name in vectors}
+    made = read_formula(expression, found, numbers)
+    return program(result(made, written, formats.output(written)), name="elementwise")
 
 
-def _unary(name: str, meaning: str) -> Any:
+def _scalars(expression: str, scalars: Any, names: Collection[str]) -> tuple[str, ...]:
+    """The names that stand for numbers: one, or several."""
+    found = (scalars,) if isinstance(scalars, str) or not isinstance(scalars, Iterable) else tuple(scalars)
+    for name in found:
+        if name not in names:
+            raise ExpressionError(f"elementwise {expression!r}: scalar {name!r} does not occur; it has {listed(names)}")
+    return found
+
+
+def _over_tensors(
+    expression: str, n: Any, dtype: Any, scalars: tuple[str, ...], tensors: dict[str, Any], vectors: list[str]
+) -> Tensor:
+    """The expression over tensors given by name: a tensor for each name, and none besides."""
+    if n is not None:
+        raise LabelError("elementwise: give a length n or tensors by name, not both")
+    unused("elementwise", "tensors", dtype=(dtype, "bf16"))
+    for name, item in tensors.items():
+        if name not in vectors:
+            raise LabelError(f"elementwise {expression!r}: no {name!r} in it; it has {listed(vectors)}")
+        checked_tensors(f"elementwise({expression!r}, {name}=...)", item)
+    return read_formula(expression, tensors, scalars)
+
+
+def _unary(name: str, meaning: str) -> Callable[..., Tensor]:
     def function(x: Tensor, *, name: str | None = None, stage: str = "") -> Tensor:
         return mapped(operation, x, name=name, stage=stage)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.descriptors.arguments import Dtype, Dtypes
-from perfmodel.descriptors.formulas import read_formula
-from perfmodel.errors import ExpressionError, did_you_mean, listed
+from perfmodel.descriptors.arguments import Dtype, Dtypes, one_of, optional_format, result, sizes
+from perfmodel.descriptors.formulas import names_in, read_formula
 from perfmodel.graph.nodes import Tensor, mapped, tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
-from perfmodel.number_formats import Format, format
+from perfmodel.number_formats import Format
 
 # The updates of one parameter p with gradient g, in order; each may use what stands before it.
 # sgd: Robbins and Monro 1951; momentum: Polyak 1964; adam: Kingma and Ba 2014 (arXiv 1412.6980), with the two
@@ -30,35 +29,28 @@ _STATE = ("p", "g", "m", "v")
 
 
 def optimizer_step(
-    parameters: Any, kind: str = "adamw", *, dtype: Dtype = "fp32", copy: str | Format | None = None
+    parameters: Any = None, kind: str = "adamw", *, dtype: Dtype = "fp32", copy: str | Format | None = None
 ) -> Program:
     """One step of "sgd", "momentum", "adam" or "adamw" over all parameters (label ``i``).
 
     Reads p, g and the state m, v; writes p_new, m_new, v_new; with ``copy`` also the parameters in that format
-    (the working copy of mixed precision). The step's scalars cost no traffic. ``dtype`` may map by tensor.
+    (the working copy of mixed precision). The step's scalars cost no traffic. ``dtype`` may map p, g, m and v to
+    formats (fp32 where not named); a new value is stored as the old one was.
 
     >>> from perfmodel.transforms import fuse
     >>> fuse(optimizer_step("N", "adam", copy="bf16")).bytes  # reads p g m v, writes p m v in fp32 and p in bf16
     30*N
     """
-    if kind not in _RULES:
-        raise ExpressionError(
-            f"optimizer_step: kind {kind!r} is not one of {listed(_RULES)}{did_you_mean(str(kind), _RULES)}"
-        )
-    rules = _RULES[kind]
-    used = [name for name in _STATE if any(name in _words(text) for text in rules.values())]
-    formats = Dtypes(dtype, used, "optimizer_step")
-    if not formats.given:
-        formats.default = format(dtype)  # type: ignore[arg-type]  # not a mapping here
-    known: dict[str, Tensor] = {name: tensor(name, {"i": parameters}, formats[name]) for name in used}
+    rules = _RULES[one_of(kind, _RULES, "optimizer_step: kind")]
+    (count,) = sizes("optimizer_step", parameters=parameters)
+    used = [name for name in _STATE if any(name in names_in(text) for text in rules.values())]
+    formats = Dtypes(dtype, used, "optimizer_step", default="fp32")
+    known: dict[str, Tensor] = {name: tensor(name, {"i": count}, formats[name]) for name in used}
     results: list[Tensor] = []
     for name, text in rules.items():
-        known[name] = read_formula(text, known, _SCALARS).named(name)
+        made = read_formula(text, known, _SCALARS, stage=kind)
+        known[name] = result(made, name, formats[name.removesuffix("_new")])
         results.append(known[name])
     if copy is not None:
-        results.append(mapped("copy", known["p_new"], name="p_copy", stored=format(copy)))
+        results.append(mapped("copy", known["p_new"], name="p_copy", stored=optional_format(copy), stage=kind))
     return program(*results, name=f"{kind}_step")
-
-
-def _words(text: str) -> set[str]:
-    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())

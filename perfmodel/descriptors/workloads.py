@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import sympy
 
-from perfmodel.errors import DimensionError, ExpressionError, did_you_mean, listed
-from perfmodel.expressions import Size, parse_size
+from perfmodel.descriptors.arguments import one_of
+from perfmodel.errors import DimensionError, LabelError
+from perfmodel.expressions import Size, dimension, parse_size, reals
 from perfmodel.graph.nodes import Given, applied
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
 from perfmodel.number_formats import Format, format
 
 _UNITS = ("matrix", "vector")
+_LARGEST = 2**256  # a count beyond it is a mistake
+_RULE = "expected a number from zero to 2^256, a formula, or text"
 
 
 def workload(
@@ -37,10 +39,9 @@ def workload(
     >>> p.intensity
     2000.0
     """
-    if unit not in _UNITS:
-        raise ExpressionError(
-            f"workload: unit {unit!r} is not one of {listed(_UNITS)}{did_you_mean(str(unit), _UNITS)}"
-        )
+    one_of(unit, _UNITS, "workload: unit")
+    if not (isinstance(name, str) and name.strip()):
+        raise LabelError(f"workload: name = {name!r}: expected some text")
     counts = {"flops": flops, "special": special, "bytes_read": bytes_read, "bytes_written": bytes_written}
     given = Given(**{field: amount(value, f"workload: {field}") for field, value in counts.items()})
     if not any(value != 0 for value in (given.flops, given.special, given.bytes_read, given.bytes_written)):
@@ -58,16 +59,30 @@ def amount(value: Any, what: str) -> Size:
     """
     if isinstance(value, str):
         value = parse_size(value, what)
-    if isinstance(value, sympy.Expr):
-        if value.has(sympy.Float, sympy.nan, sympy.zoo, sympy.oo) or value.is_negative or value.is_real is False:
-            raise DimensionError(f"{what} = {value}: expected zero or more, without floats inside a formula")
-        return int(value) if value.is_Integer else value
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | Fraction)
-        or not math.isfinite(value)
-        or value < 0
-    ):
-        raise DimensionError(f"{what} = {value!r}: expected a number of zero or more, a formula, or text")
+    if isinstance(value, sympy.Expr) and value.free_symbols:
+        return _checked_formula(value, what)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()  # numpy's scalars
+    if isinstance(value, sympy.Rational):
+        value = Fraction(value.numerator, value.denominator)
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not 0 <= value <= _LARGEST:
+        raise DimensionError(f"{what} = {_shown(value)}: {_RULE}")
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     return exact.numerator if exact.denominator == 1 else sympy.Rational(exact.numerator, exact.denominator)
+
+
+def _checked_formula(value: sympy.Expr, what: str) -> Size:
+    """A formula in the symbols of ``dims`` and ``reals`` that may be zero or more."""
+    for symbol in value.free_symbols:
+        if symbol not in (dimension(symbol.name), reals(symbol.name)):
+            raise DimensionError(
+                f"{what} = {value}: the symbol {symbol.name!r} is neither a dimension nor a positive real; make it "
+                f"with pm.dims({symbol.name!r}) or pm.reals({symbol.name!r})"
+            )
+    if value.has(sympy.Float, sympy.nan, sympy.zoo, sympy.oo) or value.is_negative or value.is_real is False:
+        raise DimensionError(f"{what} = {value}: {_RULE}, without floats inside a formula")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return "an int of more than 256 bits" if isinstance(value, int) and value.bit_length() > 256 else repr(value)

@@ -6,18 +6,18 @@ peak and bytes over bandwidth. Assumes perfect overlap, full units, and each byt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from perfmodel.catalogue import Machine
+from perfmodel.catalogue.parts import Peak
 from perfmodel.expressions import Size
 from perfmodel.graph.counting import Work
 from perfmodel.graph.counts import KernelCount
 from perfmodel.number_formats import format
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One resource's part: an amount of work or bytes, the rate, and the seconds that it takes.
 
     >>> Term("matrix", "matrix bf16", 2e12, 1e12, 2.0).seconds
@@ -29,11 +29,12 @@ class Term:
     amount: Size
     rate: Any  # FLOP/s, operations/s or B/s
     seconds: Any
+    peak: Peak | None = None  # the entry of the machine's data sheet that gives the rate of a unit
+    works: tuple[int, ...] = ()  # which of the kernel's works it holds
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
-    """The terms of one kernel, what has no known rate, and remarks on how peaks were chosen.
+class Roofline(NamedTuple):
+    """The terms of one kernel (memory last), what has no known rate, and remarks on how peaks were chosen.
 
     >>> Roofline((), (), ()).terms
     ()
@@ -57,41 +58,45 @@ def roofline(count: KernelCount, machine: Machine) -> Roofline:
     [('matrix bf16', 5.24288e-07), ('memory', 2.4576e-05)]
     """
     terms: dict[tuple[str, str], Term] = {}
-    unknown: list[str] = []
-    remarks: list[str] = []
-    for item in count.works:
-        chosen = _rate(item, machine, remarks)
-        if chosen is None:
-            unknown.append(f"{item.unit} {item.compute.name}: {machine.name} lists no such rate")
+    unknown: dict[str, None] = {}
+    remarks: dict[str, None] = {}
+    for place, item in enumerate(count.works):
+        unit, name, peak, remark = _rate(item, machine)
+        if peak is None:
+            unknown[remark] = None
             continue
-        unit, name, rate = chosen
-        known = terms.get((unit, name))
-        amount = item.operations if known is None else known.amount + item.operations
-        terms[unit, name] = Term(unit, f"{unit} {name}", amount, rate, amount / rate)
-    moved = count.bytes
-    bandwidth = machine.bandwidth_bytes_per_s
-    memory = Term("memory", memory_name(machine), moved, bandwidth, moved / bandwidth)
-    return Roofline((*terms.values(), memory), tuple(dict.fromkeys(unknown)), tuple(dict.fromkeys(remarks)))
+        if remark:
+            remarks[remark] = None
+        terms[unit, name] = _term(unit, name, peak, item.operations, place, terms.get((unit, name)))
+    moved, bandwidth = count.bytes, machine.bandwidth_bytes_per_s
+    memory = Term("memory", _memory_name(machine.memory_type), moved, bandwidth, moved / bandwidth)
+    return Roofline((*terms.values(), memory), tuple(unknown), tuple(remarks))
 
 
-def _rate(item: Work, machine: Machine, remarks: list[str]) -> tuple[str, str, Any] | None:
-    """The unit, format and rate that some work runs at, or None where the chip lists none."""
+def _term(unit: str, name: str, peak: Peak, operations: Size, place: int, known: Term | None) -> Term:
+    """The work at one place as a term, added to what is known to run at the same peak."""
+    amount = operations if known is None else known.amount + operations
+    works = (place,) if known is None else (*known.works, place)
+    return Term(unit, f"{unit} {name}", amount, peak.flops_per_s, amount / peak.flops_per_s, peak, works)
+
+
+def _rate(item: Work, machine: Machine) -> tuple[str, str, Peak | None, str]:
+    """The unit, format and peak that some work runs at with a remark; no peak, and why, where none is known."""
     name = item.compute.name
-    found = machine.find_peak(item.compute, item.unit, item.accumulate)
-    if found is not None:
-        return item.unit, name, found.flops_per_s
-    if item.unit == "special":
-        fp32 = machine.find_peak("fp32", "special", "fp32")
-        if fp32 is None or format("fp32").bits < item.compute.bits:
-            return None
-        remarks.append(f"special operations on {name} run at the fp32 rate")
-        return "special", "fp32", fp32.flops_per_s
+    peak = machine.find_peak(item.compute, item.unit, item.accumulate)
+    if peak is not None:
+        usual = item.accumulate.name == item.compute.accumulator
+        return item.unit, name if usual else f"{name} into {item.accumulate.name}", peak, ""
+    if item.unit == "special" and item.compute.bits <= format("fp32").bits:
+        peak = machine.find_peak("fp32", "special", "fp32")
+        if peak is not None:
+            return "special", "fp32", peak, f"special operations on {name} run at the fp32 rate"
     if item.unit == "matrix" and not _lists(machine, item):
-        vector = machine.find_peak(item.compute, "vector", item.accumulate)
-        if vector is not None:
-            remarks.append(f"{machine.name} has no matrix unit for {name}: contractions run on the vector unit")
-            return "vector", name, vector.flops_per_s
-    return None
+        peak = machine.find_peak(item.compute, "vector", item.accumulate)
+        if peak is not None:
+            remark = f"{machine.name} has no matrix unit for {name}: contractions run on the vector unit"
+            return "vector", name, peak, remark
+    return item.unit, name, None, f"{item.unit} {name}: {machine.name} lists no such rate"
 
 
 def _lists(machine: Machine, item: Work) -> bool:
@@ -107,5 +112,9 @@ def memory_name(machine: Machine) -> str:
     >>> memory_name(machine("h100-sxm")), memory_name(Machine(peak=1, bandwidth_bytes_per_s=1))
     ('hbm', 'memory')
     """
-    kind = machine.memory_type.lower()
-    return next((name for name in ("hbm", "gddr", "lpddr", "ddr") if kind.startswith(name)), "memory")
+    return _memory_name(machine.memory_type)
+
+
+@lru_cache(maxsize=256)
+def _memory_name(kind: str) -> str:
+    return next((name for name in ("hbm", "gddr", "lpddr", "ddr") if kind.lower().startswith(name)), "memory")

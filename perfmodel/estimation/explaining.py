@@ -7,38 +7,71 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from perfmodel.effects.roofline import Term
-from perfmodel.expressions import is_concrete
+from perfmodel.errors import TransformError
+from perfmodel.expressions import is_concrete, total
 from perfmodel.graph.describing import by_label, title, worked
 from perfmodel.showing import Text, formula, percent, plain_dict, quantity
 from perfmodel.transforms import fuse
 
 if TYPE_CHECKING:
-    from perfmodel.estimation.values import Estimate, KernelEstimate
+    from perfmodel.estimation.kernels import KernelEstimate
+    from perfmodel.estimation.values import Estimate
 
 _AMOUNTS = {"matrix": "FLOP", "vector": "FLOP", "special": "op", "memory": "B"}
 
 
 def expression(estimate: Estimate) -> str:
-    """The expression that makes the estimate, as its repr begins."""
+    """The expression that makes the estimate, as its repr begins.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
+    >>> expression(e)
+    "estimate(matmul(m=512 n=512 k=512, bf16), 'mine')"
+    """
     return f"estimate({title(estimate.program)}, {estimate.machine.name!r})"
 
 
 def shown(estimate: Estimate) -> str:
-    """The repr: the expression, and its conclusion as comments."""
+    """The repr: the expression, and its conclusion as comments.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
+    >>> print(shown(e))
+    estimate(matmul(m=512 n=512 k=512, bf16), 'mine')
+    # 268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth
+    """
     return f"{expression(estimate)}\n# {conclusion(estimate)}"
 
 
 def conclusion(estimate: Estimate) -> str:
-    """Time, bound and share of peak, in a line."""
+    """Time, bound and shares of peak and bandwidth, in a line.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
+    >>> conclusion(e)
+    '268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth'
+    """
     if not is_concrete(estimate.time_s):
         return f"{formula(estimate.time_s)} s"
+    if estimate.time_s == 0:
+        return f"no part of it has a known rate on {estimate.machine.name}"
     bound = f"{estimate.bound}-bound ({estimate.bottleneck})"
     shares = f"{percent(estimate.fraction_of_peak)} of peak, {percent(estimate.fraction_of_bandwidth)} of bandwidth"
     return f"{quantity(estimate.time_s, 's')}, {bound}, {shares}"
 
 
 def explained(estimate: Estimate) -> Text:
-    """The whole working: each kernel, the ridge, the totals, what fusing would give, what is left out."""
+    """The whole working: each kernel, the ridge, the totals, what fusing would give, what is left out.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
+    >>> explained(e)
+    matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth
+      work     2 m n k = 268.4 MFLOP             / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
+      memory   2 m n + 2 m k + 2 n k = 1.573 MB  / 10 GB/s (memory)         157.3 us
+      ridge    170.7 FLOP/B against 100: 1.71 times past it
+      left out tile and wave quantization; ...
+    """
     lines = [f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"]
     general = by_label(estimate.program)
     order = [*estimate.program.labels, *[symbol.name for symbol in estimate.program.symbols]]
@@ -54,7 +87,7 @@ def explained(estimate: Estimate) -> Text:
 
 def _kernel_rows(kernel: KernelEstimate, formal: Any, order: list[str], *, single: bool) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    if not single:
+    if not single or kernel.repeat != 1:
         times = f" x {formula(kernel.repeat)}" if kernel.repeat != 1 else ""
         time = quantity(kernel.time_s, "s") if is_concrete(kernel.time_s) else ""
         rows.append((f"  {kernel.name}{times}", time and f"{time}, {kernel.bound}-bound"))
@@ -66,21 +99,12 @@ def _kernel_rows(kernel: KernelEstimate, formal: Any, order: list[str], *, singl
 
 def _term_row(term: Term, kernel: KernelEstimate, formal: Any, order: list[str]) -> tuple[str, ...]:
     name = {"matrix": "work", "memory": "memory"}.get(term.unit, term.unit)
-    same = [w.operations for w, own in zip(formal.works, kernel.count.works, strict=True) if _runs_on(own, term)]
-    general = formal.bytes if term.unit == "memory" else sum(same)
+    general = formal.bytes if term.unit == "memory" else total([formal.works[place].operations for place in term.works])
     amount = worked(term.amount, general, order, _AMOUNTS[term.unit])
     rate = quantity(term.rate, f"{_AMOUNTS[term.unit]}/s")
     seconds = quantity(term.seconds, "s") if is_concrete(term.seconds) else formula(term.seconds, order) + " s"
-    mark = "  <- bound" if term.resource == kernel.bottleneck else ""
+    mark = "  <- bound" if term.resource == kernel.bottleneck and term.amount != 0 else ""
     return (f"  {name:<8} {amount}", f"/ {rate} ({term.resource})", f"{seconds}{mark}")
-
-
-def _runs_on(work: Any, term: Term) -> bool:
-    """Whether some work is part of a term (contractions may have gone to the vector unit)."""
-    special = "special" in (work.unit, term.unit)
-    return work.unit == term.unit if special else term.resource.endswith(f" {work.compute.name}") and not (
-        term.unit == "matrix" and work.unit == "vector"
-    )  # fmt: skip
 
 
 def _ridge(kernel: KernelEstimate) -> str:
@@ -88,13 +112,18 @@ def _ridge(kernel: KernelEstimate) -> str:
     terms = [term for term in kernel.roofline.terms[:-1] if term.unit in ("matrix", "vector")]
     if not terms or kernel.memory.amount == 0:
         return ""
-    term = terms[0]
+    known = all(is_concrete(term.seconds) for term in terms)
+    term = max(terms, key=lambda item: item.seconds) if known else terms[0]
     ridge, intensity = term.rate / kernel.memory.rate, term.amount / kernel.memory.amount
     if not (is_concrete(ridge) and is_concrete(intensity)):
-        return f"{formula(sympy.cancel(intensity))} FLOP/B against {quantity(ridge, 'FLOP/B')}"
+        return f"{_number(intensity)} FLOP/B against {_number(ridge)}"
     ratio = float(intensity / ridge)
     side = f"{ratio:.3g} times past it" if ratio >= 1 else f"{1 / ratio:.3g} times short of it"
-    return f"{float(intensity):.4g} FLOP/B against {float(ridge):.4g}: {side}"
+    return f"{_number(intensity)} FLOP/B against {_number(ridge)}: {side}"
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.4g}" if is_concrete(value) else formula(sympy.cancel(value))
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
@@ -115,10 +144,13 @@ def _fused(estimate: Estimate) -> list[str]:
     sections = {kernel.section for kernel in estimate.program.kernels}
     if len(estimate.kernels) <= len(sections):
         return []
-    whole = fuse(estimate.program)
+    try:
+        whole = fuse(estimate.program)
+    except TransformError:  # kernels of one section that run different numbers of times
+        return []
     after = estimated(whole, estimate.machine, effects=estimate.effects)
     line = f"  fuse     in one kernel: {quantity(estimate.program.bytes, 'B')} -> {quantity(whole.bytes, 'B')}"
-    if is_concrete(after.time_s) and is_concrete(estimate.time_s):
+    if is_concrete(after.time_s) and is_concrete(estimate.time_s) and after.time_s > 0:
         gain = estimate.time_s / after.time_s
         line += f", {quantity(estimate.time_s, 's')} -> {quantity(after.time_s, 's')} ({gain:.3g} times as fast)"
         line += f", {after.bound}-bound"
@@ -126,9 +158,15 @@ def _fused(estimate: Estimate) -> list[str]:
 
 
 def as_dict(estimate: Estimate) -> dict[str, Any]:
-    """The estimate as plain data."""
+    """The estimate as plain data, which JSON can hold.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
+    >>> as_dict(e)["time_s"], as_dict(e)["kernels"][0]["terms"]["memory"]["amount"] == 3 * 2 * 512**2
+    (0.000268435456, True)
+    """
     names = ("time_s", "ideal_time_s", "bound", "bottleneck", "flops_per_s", "bytes_per_s", "fraction_of_peak",
-             "fraction_of_bandwidth", "not_modelled", "caveats", "effects", "tile")  # fmt: skip
+             "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects", "tile")  # fmt: skip
     kernels = [
         {
             "name": item.name, "repeat": item.repeat, "time_s": item.time_s, "bound": item.bound,
@@ -152,5 +190,10 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
 
 
 def as_latex(estimate: Estimate) -> str:
-    """The time as LaTeX."""
+    """The time as LaTeX.
+
+    >>> from perfmodel import Machine, estimate, workload
+    >>> print(as_latex(estimate(workload(bytes_read="n"), Machine(peak=1, bandwidth_bytes_per_s=2))))
+    $t = \\frac{n}{2}\\,\\mathrm{s}$
+    """
     return f"$t = {sympy.latex(estimate.time_s)}\\,\\mathrm{{s}}$"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import DimensionError, MachineError
-from perfmodel.expressions import is_concrete
+from perfmodel.estimation.kernels import ratio
+from perfmodel.expressions import is_concrete, positive_real
 from perfmodel.showing import percent, plain_dict, quantity
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ USUAL_CAUSES = (
     "the clock stopped before the device had finished; a masked half counted whole; a peak with sparsity taken for "
     "dense; another format, chip or shape than was run; data that stayed in cache between runs"
 )
+FUSED = "kernels that were fused when it ran (estimate pm.fuse(p))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +36,67 @@ class Measured:
 
     @property
     def ratio(self) -> float:
-        """Measured over estimated time."""
-        return float(self.seconds / self.estimate.time_s)
+        """Measured over estimated time.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> e.against(5).ratio  # 2 s by the roofline
+        2.5
+        """
+        return float(ratio(self.seconds, self.estimate.time_s))
 
     @property
     def flops_per_s(self) -> float:
-        """Attained FLOP/s."""
-        return float(self.estimate.program.flops / self.seconds)
+        """Attained FLOP/s.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> e.against(5).flops_per_s
+        400000000000.0
+        """
+        return float(ratio(self.estimate.program.flops, self.seconds))
 
     @property
     def bytes_per_s(self) -> float:
-        """Attained bytes per second."""
-        return float(self.estimate.program.bytes / self.seconds)
+        """Attained bytes per second.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> e.against(5).bytes_per_s
+        200000000.0
+        """
+        return float(ratio(self.estimate.program.bytes, self.seconds))
 
     @property
     def fraction_of_peak(self) -> float:
-        """Attained share of the peak of the busiest compute unit (model FLOPs utilisation)."""
-        return float(self.estimate.fraction_of_peak * self.estimate.time_s / self.seconds)
+        """Attained share of the peak of the busiest compute unit (model FLOPs utilisation).
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> e.against(5).fraction_of_peak
+        0.4
+        """
+        return float(ratio(self.estimate.fraction_of_peak, self.ratio))
 
     @property
     def fraction_of_bandwidth(self) -> float:
-        """Attained share of the memory bandwidth."""
-        return float(self.bytes_per_s / self.estimate.machine.bandwidth_bytes_per_s)
+        """Attained share of the memory bandwidth.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> e.against(5).fraction_of_bandwidth
+        0.2
+        """
+        return float(ratio(self.estimate.fraction_of_bandwidth, self.ratio))
 
     def to_dict(self) -> dict[str, Any]:
-        """Times, ratio and rates as plain data."""
+        """Times, ratio and rates as plain data.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+        >>> sorted(e.against(5).to_dict())[:3]
+        ['bytes_per_s', 'estimated_s', 'flops_per_s']
+        """
         names = ("ratio", "flops_per_s", "bytes_per_s", "fraction_of_peak", "fraction_of_bandwidth")
         return plain_dict(
             {"measured_s": self.seconds, "estimated_s": self.estimate.time_s, **{n: getattr(self, n) for n in names}}
@@ -83,16 +120,21 @@ def measured(estimate: Estimate, seconds: Any) -> Measured:
     """The measured time beside the estimate (see ``Estimate.against``).
 
     Raises ``MachineError`` where it is shorter than the ideal time: the machine cannot have done this work.
+
+    >>> from perfmodel import Machine, estimate, workload
+    >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
+    >>> measured(e, 5).seconds
+    5.0
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds) or seconds <= 0:
-        raise DimensionError(f"against: seconds = {seconds!r}: expected a positive, finite time in seconds")
+    found = positive_real(seconds, "against: seconds")
     ideal = estimate.ideal_time_s
     if not is_concrete(ideal):
         raise DimensionError(f"against: the estimate is a formula in symbols ({ideal}); bind them first with p.at(...)")
-    if seconds < ideal:
+    if found < ideal:
+        needs = f"{estimate.bottleneck} alone needs" if len(estimate.kernels) == 1 else "its kernels need"
+        causes = USUAL_CAUSES if len(estimate.kernels) == 1 else f"{USUAL_CAUSES}; {FUSED}"
         raise MachineError(
-            f"against: {quantity(seconds, 's')} is faster than {estimate.machine.name} can: "
-            f"{estimate.bottleneck} alone needs {quantity(ideal, 's')} for {estimate.program.name}. "
-            f"Usual causes: {USUAL_CAUSES}."
+            f"against: {quantity(found, 's')} is faster than {estimate.machine.name} can: {needs} "
+            f"{quantity(ideal, 's')} for {estimate.program.name}. Usual causes: {causes}."
         )
-    return Measured(estimate, float(seconds))
+    return Measured(estimate, found)

@@ -1,4 +1,4 @@
-"""Estimates: how long each kernel takes, what bounds it, and what that says of the whole program."""
+"""Estimates: how long a program takes on a machine, and what its kernels say of the whole."""
 
 from __future__ import annotations
 
@@ -6,80 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import sympy
-
 from perfmodel.catalogue import Machine
-from perfmodel.effects.roofline import Roofline, Term
 from perfmodel.estimation import explaining, measuring
-from perfmodel.expressions import Size, is_concrete
-from perfmodel.graph.counts import KernelCount
+from perfmodel.estimation.kernels import NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
+from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text
-
-UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
-
-
-@dataclass(frozen=True, slots=True)
-class KernelEstimate:
-    """One kernel's roofline: its terms, and the time of one run (their maximum)."""
-
-    count: KernelCount
-    roofline: Roofline
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self.count.kernel.name
-
-    @property
-    def repeat(self) -> Size:
-        """How often it runs."""
-        return self.count.kernel.repeat
-
-    @property
-    def memory(self) -> Term:
-        """The memory term."""
-        return self.roofline.terms[-1]
-
-    def unit_seconds(self) -> dict[str, Any]:
-        """Seconds by unit: the formats of one unit take turns, units and memory overlap."""
-        found: dict[str, Any] = {}
-        for term in self.roofline.terms:
-            found[term.unit] = found[term.unit] + term.seconds if term.unit in found else term.seconds
-        return found
-
-    @property
-    def time_s(self) -> Any:
-        """Seconds of one run: a float, or a formula."""
-        seconds = list(self.unit_seconds().values())
-        if all(is_concrete(item) for item in seconds):
-            return float(max(seconds))
-        return sympy.Max(*seconds, evaluate=False) if len(seconds) > 1 else seconds[0]
-
-    @property
-    def compute_s(self) -> Any:
-        """Seconds of the busiest compute unit (0 for a kernel that only moves data)."""
-        seconds = [value for unit, value in self.unit_seconds().items() if unit != "memory"]
-        if all(is_concrete(item) for item in seconds):
-            return float(max(seconds, default=0.0))
-        return sympy.Max(*seconds, evaluate=False) if len(seconds) > 1 else seconds[0]
-
-    @property
-    def bottleneck(self) -> str:
-        """The resource that takes longest: "matrix bf16", "hbm", ...; compute where they are equal."""
-        seconds = self.unit_seconds()
-        if not all(is_concrete(item) for item in seconds.values()):
-            return UNDECIDED
-        longest = max(seconds.values())
-        unit = next(name for name in ("matrix", "vector", "special", "memory") if seconds.get(name) == longest)
-        terms = [term for term in self.roofline.terms if term.unit == unit]
-        return max(terms, key=lambda term: term.seconds).resource
-
-    @property
-    def bound(self) -> str:
-        """ "compute" or "memory"; "depends" where symbols have no values."""
-        named = self.bottleneck
-        return named if named == UNDECIDED else "memory" if named == self.memory.resource else "compute"
 
 
 @dataclass(frozen=True)
@@ -102,100 +34,189 @@ class Estimate:
     left_out: tuple[str, ...] = field(default=(), repr=False)
     tile: Any = None
 
-    def _summed(self, seconds: list[Any]) -> Any:
-        if all(is_concrete(item) for item in seconds):
-            return float(sum(seconds))
-        return sympy.Add(*seconds)
-
     @cached_property
     def time_s(self) -> Any:
-        """Seconds, all effects included."""
-        return self._summed([item.time_s * item.repeat for item in self.kernels])
+        """Seconds, all effects included.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).time_s
+        2.0
+        """
+        return added([repeated(item.time_s, item.repeat) for item in self.kernels])
 
     @property
     def ideal_time_s(self) -> Any:
-        """Seconds by the ideal roofline alone."""
+        """Seconds by the ideal roofline alone.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> estimate(workload(bytes_read=3e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).ideal_time_s
+        3.0
+        """
         return self.time_s
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """Seconds in kernels bound by each resource, largest first; empty while symbols have no values."""
+        """Seconds in kernels bound by each resource, largest first; empty while symbols have no values.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> estimate(workload(bytes_read=3e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).shares
+        {'memory': 3.0}
+        """
         if not is_concrete(self.time_s):
             return {}
         found: dict[str, float] = {}
         for item in self.kernels:
-            found[item.bottleneck] = found.get(item.bottleneck, 0.0) + item.time_s * item.repeat
+            found[item.bottleneck] = found.get(item.bottleneck, 0.0) + repeated(item.time_s, item.repeat)
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     @property
     def bottleneck(self) -> str:
-        """The resource whose kernels take the largest share of the time; "depends" for a formula."""
+        """The resource whose kernels take the largest share of the time; "depends" for a formula.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").bottleneck
+        'matrix bf16'
+        """
         return next(iter(self.shares), UNDECIDED)
 
     @property
     def bound(self) -> str:
-        """ "compute" or "memory", by the larger share of the time (compute where equal); "depends" for a formula."""
+        """One of "compute" and "memory", by the larger share of the time (compute where equal).
+
+        It is "depends" for a formula.
+
+        >>> from perfmodel import estimate, matmul
+        >>> [estimate(matmul(n, n, n), "h100-sxm", effects="ideal").bound for n in (885, 886, "n")]
+        ['memory', 'compute', 'depends']
+        """
         if not self.shares:
             return UNDECIDED
-        memory = sum(item.time_s * item.repeat for item in self.kernels if item.bound == "memory")
-        return "memory" if memory > self.time_s - memory else "compute"
+        memory = sum(repeated(item.time_s, item.repeat) for item in self.kernels if item.bound == "memory")
+        other = sum(repeated(item.time_s, item.repeat) for item in self.kernels if item.bound != "memory")
+        alone = all(item.bound == "memory" for item in self.kernels)
+        return "memory" if alone or memory * NEARLY_ONE > other else "compute"
 
     @property
     def flops_per_s(self) -> Any:
-        """Attained FLOP/s (special operations not counted)."""
-        return self.program.flops / self.time_s
+        """Attained FLOP/s (special operations not counted); nan where nothing has a known rate.
+
+        >>> from perfmodel import Machine, estimate, matmul
+        >>> estimate(matmul(8, 8, 8), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).flops_per_s
+        2666666666.6666665
+        """
+        return ratio(self.program.flops, self.time_s)
 
     @property
     def bytes_per_s(self) -> Any:
-        """Attained bytes per second at the memory level."""
-        return self.program.bytes / self.time_s
+        """Attained bytes per second at the memory level.
+
+        >>> from perfmodel import Machine, estimate, matmul
+        >>> estimate(matmul(8, 8, 8), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).bytes_per_s
+        1000000000.0
+        """
+        return ratio(self.program.bytes, self.time_s)
 
     @property
     def fraction_of_peak(self) -> Any:
-        """The share of the time for which the busiest compute unit works at its peak."""
-        return self._summed([item.compute_s * item.repeat for item in self.kernels]) / self.time_s
+        """The share of the time for which the busiest compute unit works at its peak.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").fraction_of_peak
+        1.0
+        """
+        return ratio(self._compute_s, self.time_s)
 
     @property
     def fraction_of_bandwidth(self) -> Any:
-        """The share of the time for which memory moves bytes at its bandwidth."""
-        return self.bytes_per_s / self.machine.bandwidth_bytes_per_s
+        """The share of the time for which memory moves bytes at its bandwidth.
+
+        >>> from perfmodel import estimate, matmul
+        >>> round(estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").fraction_of_bandwidth, 3)
+        0.216
+        """
+        return ratio(self._memory_s, self.time_s)
+
+    @property
+    def ridge_ratio(self) -> Any:
+        """Compute over memory seconds, which for one kernel is intensity over the ridge point.
+
+        Above 1 the work is past the ridge, where compute bounds it; nan where no byte moves.
+
+        >>> from perfmodel import estimate, matmul
+        >>> round(estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").ridge_ratio, 2)
+        4.63
+        """
+        return ratio(self._compute_s, self._memory_s)
+
+    @property
+    def _compute_s(self) -> Any:
+        return added([repeated(item.compute_s, item.repeat) for item in self.kernels])
+
+    @property
+    def _memory_s(self) -> Any:
+        return added([repeated(item.memory.seconds, item.repeat) for item in self.kernels])
 
     @property
     def steps(self) -> tuple[tuple[str, Any], ...]:
-        """The effects in order, with the seconds after each."""
+        """The effects in order, with the seconds after each.
+
+        >>> from perfmodel import Machine, estimate, workload
+        >>> estimate(workload(bytes_read=3e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9), "ideal").steps
+        (('roofline', 3.0),)
+        """
         return tuple([(name, self.time_s) for name in self.effects])
 
     @cached_property
     def not_modelled(self) -> tuple[str, ...]:
-        """What the estimate leaves out: work without a known rate, and effects that are not in it."""
+        """What the estimate leaves out: work without a known rate, and effects that are not in it.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8, 8, dtype="bf16"), "v100-sxm2-16gb").not_modelled[0]
+        'matrix bf16: v100-sxm2-16gb lists no such rate'
+        """
         unknown = [text for item in self.kernels for text in item.roofline.unknown]
         return tuple(dict.fromkeys([*unknown, *self.left_out]))
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Remarks on the peaks chosen, and doubtful figures of the data sheet that it rests on."""
-        used = {term.resource for item in self.kernels for term in item.roofline.terms}
-        used |= {"bandwidth_bytes_per_s", "memory.bandwidth_bytes_per_s"}
+        """Remarks on the peaks chosen, and doubtful figures of the data sheet that it rests on.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8, 8, dtype="fp32"), "h100-sxm").caveats
+        ('h100-sxm has no matrix unit for fp32: contractions run on the vector unit',)
+        """
+        terms = [term for item in self.kernels for term in item.roofline.terms]
+        used = {term.peak.label for term in terms if term.peak is not None} | {"bandwidth_bytes_per_s"}
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
         doubts = [f"{name} of {self.machine.name} is doubtful: {why}"
                   for name, why in self.machine.doubts.items() if name in used]  # fmt: skip
         return tuple(dict.fromkeys([*remarks, *doubts]))
 
     def against(self, seconds: float) -> measuring.Measured:
-        """A measured time beside the estimate; one faster than the machine can is refused.
+        """A measured time beside the estimate; ``MachineError`` for one faster than the machine can.
 
         >>> from perfmodel import estimate, matmul
-        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").against(200e-6).fraction_of_peak
-        0.6945690065494443
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").against(200e-6).ratio > 1.4
+        True
         """
         return measuring.measured(self, seconds)
 
     def explain(self) -> Text:
-        """The working: formulas, numbers, rates, times, the conclusion, and what fusing would give."""
+        """The working: formulas, numbers, rates, times, the conclusion, and what fusing would give.
+
+        >>> from perfmodel import estimate, matmul
+        >>> print(estimate(matmul(8, 8192, 8192), "h100-sxm", effects="ideal").explain().splitlines()[0])
+        matmul(m=8 n=8192 k=8192, bf16) on h100-sxm: 40.12 us, memory-bound (hbm), 2.7 % of peak, 100 % of bandwidth
+        """
         return explaining.explained(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain data."""
+        """Everything above as plain data.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8192, 8192), "h100-sxm", effects="ideal").to_dict()["bound"]
+        'memory'
+        """
         return explaining.as_dict(self)
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import sympy
 
 from perfmodel.errors import DimensionError, ExpressionError
+from perfmodel.expressions.remainders import Mod
 
 Size: TypeAlias = "int | sympy.Expr"
 
@@ -134,7 +135,7 @@ def remainder(numerator: Size, denominator: Size) -> Size:
         return numerator % denominator
     if denominator == 0:
         raise DimensionError(f"{numerator} divided by zero")
-    return as_size(sympy.Mod(_exact(numerator), _exact(denominator)))
+    return as_size(Mod(_exact(numerator), _exact(denominator)))
 
 
 def largest(*sizes: Size) -> Size:

@@ -44,7 +44,10 @@ def compile_formula(formula: Formula, symbols: str | Iterable[str | sympy.Symbol
     if not pairs:
         raise ExpressionError("compile: the mapping of formulas is empty")
     formulas = tuple((_name(key), _expression(value)) for key, value in pairs)
-    return _compiled(formulas, single, _declared(symbols))
+    try:
+        return _compiled(formulas, single, _declared(symbols))
+    except RecursionError:
+        raise ExpressionError("compile: the formula is nested too deeply") from None
 
 
 def evaluate(formula: Formula, values: Mapping[Any, Any] | None = None, /, **named: Any) -> Any:
@@ -195,10 +198,7 @@ def _compiled(
     for symbol in [*sorted(held, key=str), *_others(declared, held)]:
         if by_name.setdefault(symbol.name, symbol) != symbol:
             raise LabelError(f"compile: two different symbols are both named {symbol.name!r}; rename one")
-    try:
-        tape = lowered([expr for _, expr in formulas])
-    except RecursionError:
-        raise ExpressionError("compile: the formula is nested too deeply") from None
+    tape = lowered([expr for _, expr in formulas])
     return Compiled(formulas, single, tuple(by_name[name] for name in sorted(by_name)), tape)
 
 

@@ -29,8 +29,8 @@ _CODE = {
     "floor": "divide({0}, {1}, {out}); floor({out}, {out})",
     # numpy's own remainder of floats takes twenty times as long and gives the same
     "mod": "divide({0}, {1}, {out}); floor({out}, {out}); multiply({out}, {1}, {out}); subtract({0}, {out}, {out})",
-    "max": "maximum({0}, {1}, {out})",
-    "min": "minimum({0}, {1}, {out})",
+    "max": "maximum({0}, {1}, out={out})",
+    "min": "minimum({0}, {1}, out={out})",
     "abs": "absolute({0}, {out})",
     "where": "copyto({out}, {2}); copyto({out}, {1}, where={0})",
     "lt": "less({0}, {1}, {out})",
@@ -121,12 +121,14 @@ class _Writer:
         self.scalars: list[int] = []
         self.buffers: list[str] = []
         self.free: dict[str, list[str]] = {"float64": [], "int64": [], "bool": []}
+        self.direct = self._written_at_once()
         self.uses = Counter(tape.outputs)
         self.uses.update(arg for index in self.moving for arg in tape.steps[index].args)
 
     def source(self) -> str:
         body = [line for index in range(len(self.tape.steps)) for line in self._lines(index)]
-        body += [f'copyto(y{place}, {self._name(out)}, "unsafe")' for place, out in enumerate(self.tape.outputs)]
+        copied = [(place, out) for place, out in enumerate(self.tape.outputs) if self.direct.get(out) != f"y{place}"]
+        body += [f'copyto(y{place}, {self._name(out)}, "unsafe")' for place, out in copied]
         counts = (("x", self.inputs), ("s", self.scalars), ("t", self.buffers), ("y", self.tape.outputs))
         head = [f"{''.join(f'{letter}{i}, ' for i in range(len(many)))}= {letter}" for letter, many in counts if many]
         return "\n    ".join(["def kernel(x, s, t, y):", *head, *body]) + "\n"
@@ -151,7 +153,7 @@ class _Writer:
         in_place = code.count("; ") == 0 or (step.op in ("ceil", "floor") and not self.plan.whole)
         if in_place:
             self._release(step.args)
-        self.names[index] = self._taken(step)
+        self.names[index] = self._taken(index, step)
         if not in_place:
             self._release(step.args)
         return code.format(*args, out=self.names[index])
@@ -173,7 +175,19 @@ class _Writer:
                 self.scalars.append(index)
         return self.names[index]
 
-    def _taken(self, step: Step) -> str:
+    def _written_at_once(self) -> dict[int, str]:
+        """The results that need no buffer: they have the dtype of their array of results."""
+        found: dict[int, str] = {}
+        for place, out in enumerate(self.tape.outputs):
+            step = self.tape.steps[out]
+            kept = step.kind == "real" or self.plan.whole
+            if out in self.moving and step.op != "symbol" and kept:
+                found.setdefault(out, f"y{place}")
+        return found
+
+    def _taken(self, index: int, step: Step) -> str:
+        if index in self.direct:
+            return self.direct[index]
         dtype = dtype_of(step, self.plan)
         if self.free[dtype]:
             return self.free[dtype].pop()

@@ -18,6 +18,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.divisibility import is_multiple
+from perfmodel.expressions.remainders import Mod
 from perfmodel.expressions.steps import Kind, Step, Tape, linearized
 
 _LARGEST_EXPONENT = 64
@@ -264,6 +265,7 @@ _RULES: dict[Any, Callable[[_Lowering, Any], int]] = {
     sympy.ceiling: _Lowering.rounded,
     sympy.floor: _Lowering.rounded,
     sympy.Mod: _Lowering.mod,
+    Mod: _Lowering.mod,
     sympy.Abs: _Lowering.absolute,
     sympy.Piecewise: _Lowering.piecewise,
     BooleanAtom: _Lowering.truth,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -17,7 +18,11 @@ from perfmodel.expressions.arithmetic import Size, as_size, ceil_div, floor_div,
 
 LONGEST_TEXT = 10_000
 _LARGEST_EXPONENT = 64
-_LARGEST_NUMBER = 2**256  # a literal, a coefficient or a power beyond this is a mistake or an attack
+# Beyond these a text is a mistake or an attack: sympy multiplies powers of numbers out at once and those of
+# sums when it asks for a sign, and its questions about deep nests take twice as long a level (minutes at 100).
+_LARGEST_NUMBER = 2**256
+_LARGEST_DEGREE = 64
+_DEEPEST = 32
 _SHOWN = 80
 
 # Name -> the function, and the least and the greatest number of its arguments.
@@ -25,8 +30,8 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     "ceil": (lambda x: ceil_div(x, 1), 1, 1),
     "floor": (lambda x: floor_div(x, 1), 1, 1),
     "ceil_div": (ceil_div, 2, 2),
-    "min": (smallest, 1, 64),
-    "max": (largest, 1, 64),
+    "min": (smallest, 1, 16),
+    "max": (largest, 1, 16),
 }
 
 
@@ -130,11 +135,14 @@ class _Sizes:
         return function(*args)
 
     def _limited(self, value: Any) -> Any:
-        """The value, unless a number in it is huge: sympy multiplies out powers of numbers at once."""
-        numbers = [value] if isinstance(value, int) else value.atoms(sympy.Rational)
-        for number in numbers:
-            if max(abs(number.numerator), number.denominator) > _LARGEST_NUMBER:
-                raise self._error("a number beyond 2^256")
+        """The value, if it is of a size that sympy can handle."""
+        number, degree, depth = (abs(value), 0, 0) if isinstance(value, int) else _extent(value)
+        if number > _LARGEST_NUMBER:
+            raise self._error("a number beyond 2^256")
+        if degree > _LARGEST_DEGREE:
+            raise self._error(f"a polynomial of a degree beyond {_LARGEST_DEGREE}")
+        if depth > _DEEPEST:
+            raise self._error("nested too deeply")
         return value
 
     def _error(self, reason: str) -> ExpressionError:
@@ -146,3 +154,17 @@ class _Sizes:
             f"{_shown(piece)} is not allowed in a size; write names, whole numbers, "
             "+ - * / // % **, ceil, floor, ceil_div, min, max"
         )
+
+
+@lru_cache(maxsize=4096)
+def _extent(expr: Any) -> tuple[int, int, int]:
+    """The largest number in an expression, its degree in all symbols together, and its depth; each at most."""
+    if expr.is_Rational:
+        return max(abs(int(expr.p)), int(expr.q)), 0, 0
+    if not expr.args:
+        return 0, 1, 0
+    numbers, degrees, depths = zip(*map(_extent, expr.args), strict=True)
+    degree = sum(degrees) if expr.is_Mul else max(degrees)
+    if expr.is_Pow and expr.exp.is_Integer:
+        degree = degrees[0] * abs(int(expr.exp))
+    return max(numbers), degree, max(depths) + 1

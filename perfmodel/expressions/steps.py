@@ -79,7 +79,7 @@ def _written(steps: tuple[Step, ...], index: int, room: int) -> str:
 
 def _joined(op: str, args: list[str], ops: list[str]) -> str:
     closed = [f"({text})" if _loose(inner, op) else text for text, inner in zip(args, ops, strict=True)]
-    return _SIGNS[op].join(closed)
+    return _SIGNS[op].join(closed).replace(" + -", " - ")
 
 
 def _loose(inner: str, outer: str) -> bool:

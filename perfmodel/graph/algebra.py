@@ -6,6 +6,8 @@ from typing import Any
 
 from perfmodel.errors import DimensionError
 
+_INFINITE = (float("inf"), float("-inf"))
+
 
 class Algebra:
     """Arithmetic operators for a class that says how a map is made.
@@ -18,6 +20,7 @@ class Algebra:
     """
 
     __slots__ = ()
+    __array_ufunc__ = None  # so that numpy leaves ``array * tensor`` to the tensor, which refuses it
 
     def _map(self, function: str, *operands: Any) -> Any:
         raise NotImplementedError
@@ -53,7 +56,11 @@ class Algebra:
         return self._map("abs", self)
 
     def __pow__(self, exponent: Any) -> Any:
-        return self._map("square", self) if exponent == 2 else self._map("pow", self, exponent)
+        squared = isinstance(exponent, int | float) and exponent == 2
+        return self._map("square", self) if squared else self._map("pow", self, exponent)
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._map("pow", base, self)
 
 
 def finite_number(value: Any, verb: str) -> int | float:
@@ -62,7 +69,8 @@ def finite_number(value: Any, verb: str) -> int | float:
     >>> finite_number(2, "mul")
     2
     """
-    infinite = (float("inf"), float("-inf"))
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value in infinite:
-        raise DimensionError(f"{verb}: expected a tensor or a finite number, got {value!r}")
+    if getattr(value, "shape", None) == () and getattr(getattr(value, "dtype", None), "kind", "") in "iuf":
+        value = value.item()  # numpy's scalars and 0-d arrays
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value in _INFINITE:
+        raise DimensionError(f"{verb}: expected a tensor or a finite number, got {repr(value)[:80]}")
     return value

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import Size, floor_div, is_concrete, size
+from perfmodel.expressions import Size, floor_div, size
 from perfmodel.graph.functions import REDUCTIONS
-from perfmodel.graph.indexing import Affine, Axis, Gathered, checked_label, windowed
+from perfmodel.graph.indexing import Affine, Axis, Gathered, checked_label, distinct, windowed
 from perfmodel.graph.masks import Mask
-from perfmodel.graph.merging import merged_axes, merged_mask
+from perfmodel.graph.merging import check_unmasked, merged_axes, merged_mask
 from perfmodel.graph.nodes import Scalar, Tensor, applied, mapped
 from perfmodel.number_formats import Format
 
@@ -24,7 +25,9 @@ def reduced(
     ('m',)
     """
     if function not in REDUCTIONS:
-        raise LabelError(f"no reduction {function!r}; there are {listed(REDUCTIONS)}")
+        raise LabelError(
+            f"no reduction {function!r}; there are {listed(REDUCTIONS)}{did_you_mean(function, REDUCTIONS)}"
+        )
     gone = checked_labels(labels, operand, function)
     kept = tuple([axis for axis in operand.axes if axis.label not in gone])
     return applied("reduce", function, [operand], operand.axes, kept, operand.mask, name=name, stage=stage)
@@ -37,7 +40,8 @@ def checked_labels(labels: str | Iterable[str], operand: Tensor, verb: str) -> t
     >>> checked_labels("n", tensor("x", {"m": 4, "n": 8}), "sum")
     ('n',)
     """
-    found = (labels,) if isinstance(labels, str) else tuple(labels)
+    checked_tensor(operand, verb)
+    found = (labels,) if isinstance(labels, str) else tuple(labels) if isinstance(labels, Iterable) else ()
     for label in found:
         if label not in operand.labels:
             raise LabelError(
@@ -47,6 +51,17 @@ def checked_labels(labels: str | Iterable[str], operand: Tensor, verb: str) -> t
     if not found or len(set(found)) < len(found):
         raise LabelError(f"{verb}: expected one or more different labels of {operand.name!r}, got {labels!r}")
     return found
+
+
+def checked_tensor(operand: Any, verb: str) -> None:
+    """Refuse anything that is not a tensor.
+
+    >>> checked_tensor(3, "window")
+    Traceback (most recent call last):
+    perfmodel.errors.LabelError: window: expected a tensor, got 3
+    """
+    if not isinstance(operand, Tensor):
+        raise LabelError(f"{verb}: expected a tensor, got {repr(operand)[:80]}")
 
 
 def contracted(
@@ -69,23 +84,33 @@ def contracted(
     (Axis(label='m', extent=4), Axis(label='n', extent=2))
     """
     verb = title or "contract"
-    extents = dict(merged_axes(operands, verb))
-    for label in kept:
-        if label not in extents:
-            raise LabelError(f"{verb}: no operand has the label {label!r} of the result; they have {listed(extents)}")
-    mask = mask if mask is not None else merged_mask(operands, verb)
-    if mask is not None and not {mask.query, mask.key} <= set(extents):
-        raise LabelError(f"{verb}: the mask needs labels {mask.query!r} and {mask.key!r}; there are {listed(extents)}")
-    kept_axes = tuple([Axis(label, extents[label]) for label in kept])
-    gone = tuple([Axis(label, extent) for label, extent in extents.items() if label not in kept])
+    if not operands:
+        raise LabelError(f"{verb}: expected at least one tensor")
+    axes = {axis.label: axis for axis in merged_axes(operands, verb)}
+    mask = merged_mask(operands, verb, mask)
+    if mask is not None and not (mask.query in axes and mask.key in axes):
+        raise LabelError(f"{verb}: the mask needs labels {mask.query!r} and {mask.key!r}; there are {listed(axes)}")
+    kept_axes = _kept_axes(axes, kept, verb)
+    gone = tuple([axis for axis in axes.values() if axis.label not in kept])
     kind, function = ("contract", "multiply-add") if gone else ("map", "mul")
     if len(operands) == 1:
         kind, function = ("reduce", "sum") if gone else ("map", "copy")
     elif not gone and len(operands) > 2:
-        return contracted([mapped("mul", operands[0], operands[1], stage=stage), *operands[2:]], kept, name=name)
+        first = mapped("mul", operands[0], operands[1], stage=stage)
+        return contracted([first, *operands[2:]], kept, mask=mask, title=title, name=name, stage=stage, stored=stored)
     inputs: list[Tensor | Scalar] = list(operands)
     space = kept_axes + gone
+    title = title or (kind if kind == "contract" else None)
     return applied(kind, function, inputs, space, kept_axes, mask, name=name, stage=stage, title=title, stored=stored)
+
+
+def _kept_axes(axes: Mapping[str, Axis], kept: Sequence[str], verb: str) -> tuple[Axis, ...]:
+    for label in kept:
+        if label not in axes:
+            raise LabelError(f"{verb}: no operand has the label {label!r} of the result; they have {listed(axes)}")
+    if len(set(kept)) < len(kept):
+        raise LabelError(f"{verb}: the result would have a label twice in {listed(kept)}")
+    return tuple([axes[label] for label in kept])
 
 
 def window(
@@ -108,23 +133,42 @@ def window(
     >>> window(tensor("x", {"h": 224}), "h", "p", "r", 7, stride=2, padding=3).axes
     (Axis(label='p', extent=112), Axis(label='r', extent=7))
     """
+    checked_tensor(operand, "window")
     extent = operand.extent(label)
+    check_unmasked(operand, label, "window")
+    out, tap = checked_label(out), checked_label(tap)
     taps, stride, dilation = size(taps, tap), size(stride, "stride"), size(dilation, "dilation")
-    padding = padding if padding == 0 and not isinstance(padding, bool) else size(padding, "padding")
+    padding = _padding(padding)
+    access = operand.access
+    if padding != 0 and label not in access.index:
+        raise LabelError(
+            f"window: {label!r} of {operand.name!r} is itself seen through a window or roll: padding = {padding} "
+            "would read its neighbours; pad what it looks at"
+        )
     count = floor_div(extent + 2 * padding - dilation * (taps - 1) - 1, stride) + 1
-    if is_concrete(count) and count <= 0:
+    if isinstance(count, int) and count <= 0:
         raise DimensionError(
             f"window: {taps} taps (dilation {dilation}) do not fit {label!r} = {extent} with padding {padding}"
         )
-    spread = Affine(((checked_label(out), stride), (checked_label(tap), dilation)), -padding)
-    axes: list[Axis] = []
-    for axis in operand.axes:
-        axes += [Axis(out, count), Axis(tap, taps)] if axis.label == label else [axis]
-    if len({axis.label for axis in axes}) < len(axes):
-        raise LabelError(f"window: {operand.name!r} would have a label twice in {listed(axis.label for axis in axes)}")
-    access = operand.access
+    axes = _replaced(operand, label, (Axis(out, count), Axis(tap, taps)), "window")
+    spread = Affine(((out, stride), (tap, dilation)), -padding)
     index = tuple([windowed(item, label, spread) for item in access.index])
-    return Tensor(operand.name, tuple(axes), operand.format, operand.mask, operand.producer, access.tensor, index)
+    return Tensor(operand.name, axes, operand.format, operand.mask, operand.producer, access.tensor, index)
+
+
+def _padding(padding: Any) -> Size:
+    """Zero or a size."""
+    if type(padding) in (int, float) and padding == 0:
+        return 0
+    if isinstance(padding, int) and padding < 0:
+        raise DimensionError(f"window: padding = {padding}: zeros on each side, 0 or more")
+    return size(padding, "padding")
+
+
+def _replaced(operand: Tensor, label: str, by: tuple[Axis, ...], verb: str) -> tuple[Axis, ...]:
+    """The axes of a tensor with one replaced by others."""
+    axes = [new for axis in operand.axes for new in (by if axis.label == label else (axis,))]
+    return distinct(axes, f"{verb}: {operand.name!r}")
 
 
 def gather(table: Tensor, label: str, by: Tensor) -> Tensor:
@@ -137,16 +181,20 @@ def gather(table: Tensor, label: str, by: Tensor) -> Tensor:
     >>> rows.axes
     (Axis(label='t', extent=8), Axis(label='d', extent=64))
     """
+    checked_tensor(table, "gather")
+    checked_tensor(by, "gather")
     table.extent(label)
     if table.base is not None:
         raise LabelError(f"gather: {table.name!r} is a view (renamed, rolled or windowed); gather first")
-    index = tuple([Gathered(by.name, by.labels) if axis.label == label else axis.label for axis in table.axes])
-    axes: list[Axis] = []
-    for axis in table.axes:
-        axes += by.axes if axis.label == label else [axis]
-    if len({axis.label for axis in axes}) < len(axes):
-        raise LabelError(f"gather: the result would have a label twice in {listed(axis.label for axis in axes)}")
-    seen = Tensor(table.name, tuple(axes), table.format, None, table.producer, table, index)
+    if by.access.index != by.labels:
+        raise LabelError(f"gather: the index {by.name!r} is rolled or windowed; roll or window the result")
+    for item in (table, by):
+        for axis in item.axes:
+            check_unmasked(item, axis.label, "gather")
+    axes = _replaced(table, label, by.axes, "gather")
+    found = Gathered(by.access.tensor.name, by.labels)
+    index = tuple([found if axis.label == label else axis.label for axis in table.axes])
+    seen = Tensor(table.name, axes, table.format, None, table.producer, table, index)
     inputs: list[Tensor | Scalar] = [seen, by]
     form = table.format
-    return applied("map", "copy", inputs, tuple(axes), tuple(axes), None, title="gather", compute=form, stored=form)
+    return applied("map", "copy", inputs, axes, axes, None, title="gather", compute=form, stored=form)

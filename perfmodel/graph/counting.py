@@ -7,19 +7,21 @@ A multiply-add is two FLOPs; a reduction over n points is n (it starts from the 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from functools import reduce
+from typing import NamedTuple
 
-from perfmodel.expressions import Size, product, total
+from perfmodel.expressions import Size, product, smallest, total
 from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Given, Op
 from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
 from perfmodel.number_formats import Format
 
+Cost = tuple[Size, Size, str]  # elements, bytes, and what is not exact about them
 
-@dataclass(frozen=True, slots=True)
-class Work:
+
+class Work(NamedTuple):
     """Operations of one op on one kind of unit: FLOPs, or special operations on the special unit.
 
     >>> from perfmodel.number_formats import format
@@ -33,8 +35,7 @@ class Work:
     operations: Size
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(NamedTuple):
     """One tensor crossing the boundary of one kernel, once: elements and bytes.
 
     >>> Transfer("exp", "x", "read", 64, 128).bytes
@@ -128,24 +129,55 @@ def transfers(kernel: Kernel, leaving: Collection[str]) -> tuple[Transfer, ...]:
     [('x', 'read', 8), ('exp', 'write', 8)]
     """
     made = {op.output.tensor.name for op in kernel.ops}
-    read: dict[str, Region] = {}
-    found: list[Transfer] = []
+    read: dict[str, list[Region]] = {}
     for op in kernel.ops:
         for access in op.reads:
             name = access.tensor.name
             if name not in made:
                 region = access_region(access, op)
-                read[name] = joined(read[name], region) if name in read else region
-    for name, region in read.items():
-        found.append(Transfer(kernel.name, name, "read", region.elements, region_bytes(region), region.note))
+                regions = read.setdefault(name, [])
+                if region not in regions:
+                    regions.append(region)
+    found = [Transfer(kernel.name, name, "read", *_loaded(regions)) for name, regions in read.items()]
     for op in kernel.ops:
         name = op.output.tensor.name
         if op.given is not None:
             found += _given_transfers(kernel.name, name, op.given)
         elif name in leaving:
-            region = output_region(op)
-            found.append(Transfer(kernel.name, name, "write", region.elements, region_bytes(region), region.note))
+            found.append(Transfer(kernel.name, name, "write", *_loaded([output_region(op)])))
     return tuple(found)
+
+
+def _loaded(regions: Sequence[Region]) -> Cost:
+    """What the regions of one tensor that a kernel reads cost together: look-ups, each index once, add to the rest."""
+    if len(regions) == 1:
+        return _cost(regions[0])
+    costs = [_cost(region) for region in regions if region.gathers is not None]
+    boxes = [region for region in regions if region.gathers is None]
+    return _sum([_together(boxes), *costs] if boxes else costs)
+
+
+def _together(boxes: Sequence[Region]) -> Cost:
+    """The hull of parts that are loaded once, or their sum where that is less than a hull with gaps."""
+    elements, size, note = _cost(reduce(joined, boxes))
+    if not note or len(boxes) == 1:
+        return elements, size, note
+    apart = _sum([_cost(box) for box in boxes])
+    return smallest(elements, apart[0]), smallest(size, apart[1]), note
+
+
+def _sum(costs: Sequence[Cost]) -> Cost:
+    note = next((note for _, _, note in costs if note), "")
+    return total([elements for elements, _, _ in costs]), total([size for _, size, _ in costs]), note
+
+
+def _cost(region: Region) -> Cost:
+    if region.spans is None:
+        tensor = region.tensor
+        extents, form = tensor.extents, tensor.format
+        elements = product(extents)
+        return elements, form.bytes_of(extents) if form.block else form.bytes_of_elements(elements), ""
+    return region.elements, region_bytes(region), region.note
 
 
 def _given_transfers(kernel: str, name: str, given: Given) -> list[Transfer]:

@@ -12,7 +12,7 @@ from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, is_concrete, product, total
 from perfmodel.graph.counting import Transfer, Work, issued_points, macs, summed, transfers, work
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import footprint_rows, memory_rows, most
+from perfmodel.graph.memory import footprint_rows, memory_rows, most, total_held
 from perfmodel.graph.nodes import Tensor
 from perfmodel.showing import Table
 
@@ -67,11 +67,9 @@ class Counted:
     @cached_property
     def counted(self) -> tuple[KernelCount, ...]:
         """The counts of each kernel, for one run of it."""
-        readers: dict[str, set[int]] = {}
-        for place, kernel in enumerate(self.kernels):
-            for name in kernel.needed:
-                readers.setdefault(name, set()).add(place)
-        leaving = {*self.returned, *readers}
+        leaving = set(self.returned)
+        for kernel in self.kernels if len(self.kernels) > 1 else ():
+            leaving.update(kernel.needed)
         return tuple(
             [KernelCount(k, tuple([w for op in k.ops for w in work(op)]), transfers(k, leaving)) for k in self.kernels]
         )
@@ -148,21 +146,21 @@ class Counted:
     @property
     def intensity(self) -> float | sympy.Expr:
         """Arithmetic intensity in FLOP/B: ``flops / bytes``; a float where both are numbers."""
+        if self.bytes == 0:
+            raise DimensionError(f"intensity: {self.name} moves no bytes")
         if is_concrete(self.bytes) and is_concrete(self.flops):
-            if self.bytes == 0:
-                raise DimensionError(f"intensity: {self.name} moves no bytes")
             return float(self.flops / self.bytes)
         return sympy.Mul(self.flops, sympy.Pow(self.bytes, -1))
 
     @cached_property
     def footprint_bytes(self) -> Size:
         """Bytes that the largest kernel holds at once (see ``footprint``)."""
-        return most([footprint_rows(item.kernel, item.transfers) for item in self.counted])
+        return most([total_held(footprint_rows(item.kernel, item.transfers)) for item in self.counted])
 
     @cached_property
     def memory_bytes(self) -> Size:
         """Most bytes alive in device memory at once: inputs, outputs, and intermediates while needed."""
-        return most(memory_rows(self.kernels, self.tensors, self.returned, self.shared))
+        return most([total_held(rows) for rows in memory_rows(self.kernels, self.tensors, self.returned, self.shared)])
 
     def traffic(self) -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from perfmodel.expressions import Size, dimension, is_concrete
-from perfmodel.graph.rebinding import changed_kernels, tied_labels, with_extents
+from perfmodel.graph.rebinding import changed_kernels, measures, with_extents
 from perfmodel.showing import Text, formula, plain_dict, quantity
 
 if TYPE_CHECKING:
@@ -60,38 +61,51 @@ def title(program: Program) -> str:
 def by_label(program: Program) -> Program:
     """The program with each free label's int extent replaced by a symbol of the label's name.
 
-    Its counts are then formulas that show where the numbers come from.
+    Its counts are then formulas that show where the numbers come from. Labels that measure one axis, and rows
+    and keys of one number under a mask, share a symbol, which keeps the count of pairs short.
 
     >>> from perfmodel.graph.nodes import tensor
     >>> from perfmodel.graph.tracing import program
     >>> by_label(program(tensor("x", {"i": 64}) * 2)).flops
     i
     """
-    taken = {symbol.name for symbol in program.symbols}
-    tied = tied_labels(program.kernels)
-    general: dict[str, Size] = {
-        label: dimension(label)
-        for label, extent in program.labels.items()
-        if isinstance(extent, int) and extent > 1 and label not in tied and label not in taken
-    }
-    for op in program.ops:  # rows and keys of one number stay equal, which keeps the count of pairs short
-        if op.mask is not None and program.labels[op.mask.query] == program.labels[op.mask.key]:
-            general.update({op.mask.key: general[op.mask.query]} if op.mask.query in general else {})
-    kernels = changed_kernels(program.kernels, lambda op: with_extents(op, general))
+    groups = measures(program.kernels)
+    group_of = {label: place for place, group in enumerate(groups) for label in group.labels}
+    symbol_of: dict[int, Size] = {}
+    for label, extent in program.labels.items():
+        place = group_of[label]
+        if place not in symbol_of and not groups[place].tied and _can_be_symbol(label, extent, program):
+            symbol_of[place] = dimension(label)
+    for mask in [op.mask for op in program.ops if op.mask is not None]:
+        query, key = group_of[mask.query], group_of[mask.key]
+        if {query, key} <= set(symbol_of) and program.labels[mask.query] == program.labels[mask.key]:
+            symbol_of[key] = symbol_of[query]
+    extents = {label: symbol for place, symbol in symbol_of.items() for label in groups[place].labels}
+    axes = {axis: symbol for place, symbol in symbol_of.items() for axis in groups[place].axes}
+    kernels = changed_kernels(program.kernels, lambda op: with_extents(op, extents, axes))
     return type(program)(program.name, kernels, program.returned, program.shared)
 
 
+def _can_be_symbol(label: str, extent: Size, program: Program) -> bool:
+    """Whether a label's extent is a number, and its name free and fit to be a symbol."""
+    free = label not in [symbol.name for symbol in program.symbols] and not keyword.iskeyword(label)
+    return isinstance(extent, int) and extent > 1 and free
+
+
 def worked(count: Size, general: Size, order: list[str], unit: str) -> str:
-    """A count with its formula: ``2 m n k = 137.4 GFLOP``.
+    """A count with its formula in the labels: ``2 m n k = 137.4 GFLOP``.
 
     >>> m = dimension("m")
     >>> worked(128, 2 * m, ["m"], "FLOP"), worked(2 * m, 2 * m, ["m"], "FLOP")
     ('2 m = 128 FLOP', '2 m FLOP')
     """
-    written = formula(general, order)
-    if not is_concrete(count):
-        return f"{written} {unit}"
-    return quantity(count, unit) if is_concrete(general) else f"{written} = {quantity(count, unit)}"
+    found = _amount(count, unit)
+    return found if general == count else f"{formula(general, order)} = {found}"
+
+
+def _amount(count: Size, unit: str) -> str:
+    """A number with a prefix on its unit, or on the number where the unit is words; a formula as it is."""
+    return f"{quantity(count)} {unit}" if " " in unit else quantity(count, unit)
 
 
 def explained(program: Program) -> Text:

@@ -7,12 +7,14 @@ paged cache is a gather, whose index is read from another tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from perfmodel.errors import LabelError
-from perfmodel.expressions import Size
+import sympy
+
+from perfmodel.errors import DimensionError, LabelError, listed
+from perfmodel.expressions import Size, as_size, parse_size
 
 
 class Axis(NamedTuple):
@@ -39,10 +41,19 @@ class Affine:
     modulo: Size | None = None
 
     def __str__(self) -> str:
-        text = " + ".join(label if step == 1 else f"{step}*{label}" for label, step in self.terms)
+        text = " + ".join(label if step == 1 else f"{_factor(step)}*{label}" for label, step in self.terms)
         if self.offset != 0:
-            text += f" - {-self.offset}" if isinstance(self.offset, int) and self.offset < 0 else f" + {self.offset}"
-        return text if self.modulo is None else f"({text}) % {self.modulo}"
+            text += f" - {_factor(-self.offset)}" if _negative(self.offset) else f" + {self.offset}"
+        modulo = f"({self.modulo})" if isinstance(self.modulo, sympy.Add | sympy.Mul) else self.modulo
+        return text if self.modulo is None else f"({text}) % {modulo}"
+
+
+def _negative(value: Size) -> bool:
+    return value < 0 if isinstance(value, int) else bool(value.could_extract_minus_sign())
+
+
+def _factor(value: Size) -> str:
+    return f"({value})" if isinstance(value, sympy.Add) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,19 @@ def windowed(index: Index, label: str, window: Affine) -> Index:
     return Affine(tuple(terms), offset, index.modulo)
 
 
+def distinct(axes: Iterable[Axis], what: str) -> tuple[Axis, ...]:
+    """Axes whose labels all differ.
+
+    >>> distinct([Axis("m", 4), Axis("n", 8)], "rename")
+    (Axis(label='m', extent=4), Axis(label='n', extent=8))
+    """
+    found = tuple(axes)
+    labels = [axis.label for axis in found]
+    if len(set(labels)) < len(labels):
+        raise LabelError(f"{what} would have a label twice in {listed(labels)}")
+    return found
+
+
 def checked_label(label: Any) -> str:
     """A label that is an identifier.
 
@@ -131,6 +155,21 @@ def checked_label(label: Any) -> str:
     if not (isinstance(label, str) and label.isidentifier()):
         raise LabelError(f"label {label!r}: a label is a name such as 'm' or 'kv_head'")
     return label
+
+
+def checked_shift(shift: Any, what: str) -> Size:
+    """How far a roll goes: a whole number of either sign, a formula, or text.
+
+    >>> checked_shift(-1, "roll"), checked_shift("d/2", "roll")
+    (-1, d/2)
+    """
+    if isinstance(shift, str):
+        shift = parse_size(shift, what)
+    if isinstance(shift, sympy.Expr):
+        shift = as_size(shift)
+    if type(shift) is int or (isinstance(shift, sympy.Expr) and shift.is_integer is not False):
+        return shift
+    raise DimensionError(f"{what} = {shift!r}: a shift is a whole number, a formula in pm.dims, or text such as 'd/2'")
 
 
 def checked_name(name: Any, what: str) -> str:
@@ -150,10 +189,43 @@ def fresh(name: str, taken: Collection[str]) -> str:
     >>> fresh("p", {"p", "p_2"}), fresh("p", {"q"})
     ('p_3', 'p')
     """
-    stem, _, number = name.rpartition("_")
-    base, count = (stem, int(number)) if stem and number.isdigit() else (name, 1)
-    found = name
-    while found in taken:
+    if name not in taken:
+        return name
+    base, count = _numbered(name)
+    while (found := f"{base}_{count + 1}") in taken:
         count += 1
-        found = f"{base}_{count}"
     return found
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    stem, _, number = name.rpartition("_")
+    return (stem, int(number)) if stem and number.isdigit() else (name, 1)
+
+
+class FreshNames:
+    """Names handed out once each, as ``fresh`` would, without a search from the start for each of many.
+
+    >>> names = FreshNames(["p_2"])
+    >>> [names.fresh(wanted) for wanted in ("p", "p", "p", "q")]
+    ['p', 'p_3', 'p_4', 'q']
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._last: dict[str, int] = {}
+
+    def fresh(self, wanted: str) -> str:
+        """The name, or the first of name_2, name_3, ... that is free; it is taken from now on.
+
+        >>> FreshNames(["p"]).fresh("p")
+        'p_2'
+        """
+        found = wanted
+        if found in self._taken:
+            base, count = _numbered(wanted)
+            count = max(count, self._last.get(wanted, 0)) + 1
+            while (found := f"{base}_{count}") in self._taken:
+                count += 1
+            self._last[wanted] = count
+        self._taken.add(found)
+        return found

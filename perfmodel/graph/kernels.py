@@ -40,9 +40,10 @@ class Kernel:
         >>> Kernel("empty", ()).needed
         ()
         """
-        made = set(self.made)
+        made = self.made
+        within = made if len(made) == 1 else set(made)
         names = [access.tensor.name for op in self.ops for access in op.reads]
-        return tuple(dict.fromkeys([name for name in names if name not in made]))
+        return tuple(dict.fromkeys([name for name in names if name not in within]))
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from perfmodel.expressions import Size, largest, product, total
+import sympy
+
+from perfmodel.expressions import Size, as_size, product, total
 from perfmodel.graph.counting import Transfer
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Tensor
@@ -31,30 +33,27 @@ def footprint_rows(kernel: Kernel, moved: Sequence[Transfer]) -> list[Row]:
     roles = {"read": "input", "write": "output"}
     rows: list[Row] = [(roles[item.direction], item.tensor, item.bytes) for item in moved]
     written = {item.tensor for item in moved if item.direction == "write"}
-    inside = {op.output.tensor.name: op.output.tensor for op in kernel.ops if op.output.tensor.name not in written}
-    uses = [(op.output.tensor.name, [access.tensor.name for access in op.reads]) for op in kernel.ops]
-    rows += [("intermediate", name, tensor_bytes(inside[name])) for name in _peak(uses, inside)]
-    return rows
+    kept = [op.output.tensor for op in kernel.ops if op.given is None and op.output.tensor.name not in written]
+    return [*rows, *_peak(kernel, {tensor.name: tensor_bytes(tensor) for tensor in kept})]
 
 
-def _peak(uses: Sequence[tuple[str, Sequence[str]]], inside: Mapping[str, Tensor]) -> list[str]:
-    """The intermediates alive at the step where they are largest together (the first, if symbolic)."""
-    last = {name: step for step, (_, reads) in enumerate(uses) for name in reads if name in inside}
+def _peak(kernel: Kernel, inside: Mapping[str, Size]) -> list[Row]:
+    """The intermediates alive at the step where they take most together.
+
+    Where it depends on the symbols which step that is, one row stands for all that may be.
+    """
+    last = {access.tensor.name: step for step, op in enumerate(kernel.ops) for access in op.reads}
+    peaks: dict[Size, list[str]] = {}
     alive: list[str] = []
-    best: list[str] = []
-    best_bytes: Size = 0
-    for step, (made, _) in enumerate(uses):
+    for step, op in enumerate(kernel.ops):
+        made = op.output.tensor.name
         alive += [made] if made in inside else []
-        held = total([tensor_bytes(inside[name]) for name in alive])
-        if _surely_more(held, best_bytes):
-            best, best_bytes = list(alive), held
+        peaks.setdefault(total([inside[name] for name in alive]), list(alive))
         alive = [name for name in alive if last.get(name, step) > step]
-    return best
-
-
-def _surely_more(a: Size, b: Size) -> bool:
-    difference = a - b
-    return difference > 0 if isinstance(difference, int) else difference.is_nonpositive is not True
+    candidates = _not_dominated(peaks)
+    if len(candidates) > 1:
+        return [("intermediate", " or ".join(" + ".join(peaks[size]) for size in candidates), most(candidates))]
+    return [("intermediate", name, inside[name]) for size in candidates for name in peaks[size]]
 
 
 def memory_rows(
@@ -63,36 +62,102 @@ def memory_rows(
     """What is alive in device memory while each kernel runs.
 
     Inputs stay for the whole run, once for each repetition that has its own; outputs from the kernel that
-    makes them; an intermediate from the kernel that makes it to the last that reads it.
+    makes them; an intermediate from the kernel that makes it to the last that reads it. An opaque op is taken
+    to hold what one run of it reads and writes.
 
     >>> memory_rows([], {}, [], [])
     []
     """
-    made_in = {name: place for place, kernel in enumerate(kernels) for name in kernel.made}
     last_read = {name: place for place, kernel in enumerate(kernels) for name in kernel.needed}
-    inputs: list[Row] = []
-    for name in last_read:
-        if name not in made_in:
-            copies = 1 if name in shared else largest(*[k.repeat for k in kernels if name in k.needed])
-            inputs.append(("input", name, product([copies, tensor_bytes(tensors[name])])))
+    alive = {("input", name): size for name, size in _inputs(kernels, tensors, shared)}
     found = []
-    for place in range(len(kernels)):
-        rows = list(inputs)
-        for name, start in made_in.items():
-            if name in outputs and start <= place:
-                copies = 1 if name in shared else kernels[start].repeat
-                rows.append(("output", name, product([copies, tensor_bytes(tensors[name])])))
-            elif start <= place <= last_read.get(name, -1):
-                rows.append(("intermediate", name, tensor_bytes(tensors[name])))
-        found.append(rows)
+    for place, kernel in enumerate(kernels):
+        for name in kernel.made:
+            if name in outputs:
+                copies = 1 if name in shared else kernel.repeat
+                alive["output", name] = product([copies, tensor_bytes(tensors[name])])
+            elif name in last_read:
+                alive["intermediate", name] = tensor_bytes(tensors[name])
+        alive.update({("output", op.output.tensor.name): op.given.bytes_written for op in kernel.ops if op.given})
+        found.append([(role, name, size) for (role, name), size in alive.items() if size != 0])
+        for role, name in [key for key in alive if key[0] == "intermediate" and last_read[key[1]] <= place]:
+            del alive[role, name]
     return found
 
 
-def most(groups: Sequence[Sequence[Row]]) -> Size:
-    """The largest total of any group of rows.
+def _inputs(
+    kernels: Sequence[Kernel], tensors: Mapping[str, Tensor], shared: Collection[str]
+) -> Iterable[tuple[str, Size]]:
+    made = {name for kernel in kernels for name in kernel.made}
+    repeats: dict[str, dict[Size, None]] = {}
+    for kernel in kernels:
+        for name in kernel.needed:
+            repeats.setdefault(name, {})[kernel.repeat] = None
+        yield from [(op.output.tensor.name, op.given.bytes_read) for op in kernel.ops if op.given]
+    for name, found in repeats.items():
+        if name not in made:
+            copies = 1 if name in shared else most(found)
+            yield name, product([copies, tensor_bytes(tensors[name])])
 
-    >>> most([[("input", "x", 4)], [("input", "x", 4), ("output", "y", 8)]])
+
+def total_held(rows: Iterable[Row]) -> Size:
+    """The bytes of rows together.
+
+    >>> total_held([("input", "x", 4), ("output", "y", 8)])
     12
     """
-    totals = list(dict.fromkeys([total([size for _, _, size in rows]) for rows in groups]))
-    return largest(*totals) if totals else 0
+    return total([size for _, _, size in rows])
+
+
+def most(sizes: Iterable[Size]) -> Size:
+    """The largest size; a ``Max`` only of those of which none is known to be the largest. 0 for none.
+
+    >>> n, m = sympy.symbols("n m", integer=True, positive=True)
+    >>> most([4, 12, 8]), most([n, n * m, n * m + 2]), most([n, m])
+    (12, m*n + 2, Max(m, n))
+    """
+    kept = _not_dominated(sizes)
+    return as_size(sympy.Max(*kept, evaluate=False)) if len(kept) > 1 else kept[0] if kept else 0
+
+
+def _not_dominated(sizes: Iterable[Size]) -> list[Size]:
+    """The sizes without those that some other is never less than."""
+    kept: list[Size] = []
+    for size in dict.fromkeys(sizes):
+        if not any(_never_less(other, size) for other in kept):
+            kept = [*[other for other in kept if not _never_less(size, other)], size]
+    return kept
+
+
+def _never_less(one: Size, other: Size) -> bool:
+    """Whether ``one >= other`` is known, however each ``Max`` and ``Min`` in them comes out."""
+    gap = one - other
+    if isinstance(gap, int):
+        return gap >= 0
+    choice = next(iter(gap.atoms(sympy.Max, sympy.Min)), None)
+    if choice is None:
+        return _no_negative_term(gap)
+    return all(_never_less(gap.xreplace({choice: argument}), 0) for argument in choice.args)
+
+
+def _no_negative_term(gap: sympy.Expr) -> bool:
+    """Whether each negative term is outweighed by a positive one that has all its factors (symbols are 1 or more)."""
+    terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(sympy.expand(gap))]
+    spare = {rest: number for number, rest in terms if number > 0 and rest.is_nonnegative}
+    for number, rest in terms:
+        if number > 0 and rest not in spare:
+            return False
+        for other in spare if number < 0 else ():
+            if _is_multiple(other, rest):
+                used = min(spare[other], -number)
+                spare[other] -= used
+                number += used
+        if number < 0:
+            return False
+    return True
+
+
+def _is_multiple(product: sympy.Expr, factor: sympy.Expr) -> bool:
+    """Whether one product of sizes has all the factors of another."""
+    rest = (product / factor).as_powers_dict()
+    return all(power.is_nonnegative and base.is_integer and base.is_positive for base, power in rest.items())

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.algebra import Algebra, finite_number
-from perfmodel.graph.functions import FUNCTIONS
-from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked_name, renamed as renamed_index
+from perfmodel.graph.functions import function as known_function
+from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked_name, checked_shift, distinct, renamed
 from perfmodel.graph.masks import Mask
-from perfmodel.graph.merging import merged_axes, merged_mask
-from perfmodel.number_formats import Format, format, widest
+from perfmodel.graph.merging import accumulator, check_unmasked, merged_axes, merged_format, merged_mask
+from perfmodel.number_formats import Format, format
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,16 @@ class Tensor(Algebra):
         >>> tensor("x", {"token": 8}).rename(token="kv").labels
         ('kv',)
         """
+        if names is not None and not isinstance(names, Mapping):
+            raise LabelError(f"rename: expected labels such as x.rename(token='kv'), got {names!r}")
         changed = {**(names or {}), **more}
         for label in changed:
             self.extent(label)
-        axes = tuple([Axis(checked_label(changed.get(a.label, a.label)), a.extent) for a in self.axes])
-        if len({axis.label for axis in axes}) < len(axes):
-            raise LabelError(
-                f"rename: tensor {self.name!r} would have a label twice in {listed(a.label for a in axes)}"
-            )
+        axes = [Axis(checked_label(changed.get(a.label, a.label)), a.extent) for a in self.axes]
         mask = self.mask.renamed(changed) if self.mask is not None else None
-        index = tuple([renamed_index(item, changed) for item in self.access.index])
-        return Tensor(self.name, axes, self.format, mask, self.producer, self.access.tensor, index)
+        seen = distinct(axes, f"rename: tensor {self.name!r}")
+        index = tuple([renamed(item, changed) for item in self.access.index])
+        return Tensor(self.name, seen, self.format, mask, self.producer, self.access.tensor, index)
 
     def roll(self, label: str, shift: Size) -> Tensor:
         """The same tensor read ``shift`` further along ``label``, wrapping around (a view).
@@ -114,8 +113,9 @@ class Tensor(Algebra):
         extent = self.extent(label)
         access = self.access
         if label not in access.index:
-            raise LabelError(f"roll: {label!r} of tensor {self.name!r} is already part of a window or gather")
-        rolled = Affine(((label, 1),), shift, extent)
+            raise LabelError(f"roll: {label!r} of tensor {self.name!r} is already part of a window or roll")
+        check_unmasked(self, label, "roll")
+        rolled = Affine(((label, 1),), checked_shift(shift, "roll: shift"), extent)
         index = tuple([rolled if item == label else item for item in access.index])
         return Tensor(self.name, self.axes, self.format, self.mask, self.producer, access.tensor, index)
 
@@ -229,7 +229,7 @@ def tensor(name: str, axes: Mapping[str, Any], dtype: str | Format = "bf16") -> 
     pm.tensor('x', {'i': 8, 'j': n}, dtype='bf16')
     """
     checked_name(name, "tensor")
-    if not isinstance(axes, Mapping):
+    if type(axes) is not dict and not isinstance(axes, Mapping):
         raise LabelError(f"tensor {name!r}: axes map labels to sizes, such as {{'m': 4096}}; got {axes!r}")
     found = tuple([Axis(checked_label(label), size(extent, label)) for label, extent in axes.items()])
     return Tensor(name, found, format(dtype))
@@ -246,7 +246,7 @@ def mapped(
     >>> mapped("add", b, x).labels
     ('m', 'n')
     """
-    known = FUNCTIONS[function]
+    known = known_function(function)
     if len(operands) != known.arity:
         raise DimensionError(f"{function}: takes {known.arity} operands, got {len(operands)}")
     inputs = [item if isinstance(item, Tensor | Scalar) else Scalar(finite_number(item, function)) for item in operands]
@@ -283,14 +283,14 @@ def applied(
     >>> applied("reduce", "sum", [x], x.axes, (), None).axes
     ()
     """
-    formats = [item.format for item in inputs if isinstance(item, Tensor)]
-    compute = compute or widest(formats)
-    accumulate = accumulate or format(compute.accumulator)
-    stored = stored or widest(formats)
+    if compute is None or stored is None:
+        wide = merged_format([item for item in inputs if isinstance(item, Tensor)])
+        compute, stored = compute or wide, stored or wide
     reads = tuple([item.access if isinstance(item, Tensor) else item for item in inputs])
     title = title or function
-    bare = Tensor(name or title, kept, stored)
+    bare = Tensor(title if name is None else checked_name(name, "tensor"), kept, stored)
     output = Access(bare, bare.labels)
+    accumulate = accumulate or accumulator(compute)
     op = Op(title, kind, function, reads, output, space, mask, stage, compute, accumulate, given)
-    kept_mask = mask if mask is not None and {mask.query, mask.key} <= set(bare.labels) else None
+    kept_mask = mask if mask is not None and {mask.query, mask.key} <= set(output.index) else None
     return Tensor(bare.name, kept, stored, kept_mask, op)

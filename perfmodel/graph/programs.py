@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sympy
 
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import Size, bind, product, size, symbol_values
+from perfmodel.errors import DimensionError, FormatError, LabelError, did_you_mean, listed
+from perfmodel.expressions import Size, bind, product, size, symbol_name, symbol_values
 from perfmodel.graph import describing
 from perfmodel.graph.counts import Counted
+from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
-from perfmodel.graph.rebinding import changed_kernels, tied_labels, with_extents, with_sizes
+from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_extents, with_sizes
 from perfmodel.showing import Text
 
 _P = ParamSpec("_P")
@@ -79,15 +80,15 @@ class Program(Counted):
         sizes: list[Any] = [*self.labels.values()]
         sizes += [extent for item in self.tensors.values() for extent in item.extents]
         sizes += [kernel.repeat for kernel in self.kernels]
+        for op in self.ops:
+            windows = [index for access in op.reads for index in access.index if isinstance(index, Affine)]
+            sizes += [part for index in windows for part in affine_sizes(index)]
+            sizes += [] if op.mask is None else sorted(op.mask.symbols, key=str)
+            sizes += [] if op.given is None else given_sizes(op.given)
         found: dict[sympy.Symbol, None] = {}
         for item in sizes:
-            found.update(dict.fromkeys(sorted(getattr(item, "free_symbols", ()), key=str)))
-        for op in self.ops:
-            extra = set(op.mask.symbols) if op.mask is not None else set()
-            if op.given is not None:
-                for number in (op.given.flops, op.given.special, op.given.bytes_read, op.given.bytes_written):
-                    extra |= getattr(number, "free_symbols", set())
-            found.update(dict.fromkeys(sorted(extra, key=str)))
+            if not isinstance(item, int):
+                found.update(dict.fromkeys(sorted(item.free_symbols, key=str)))
         return tuple(found)
 
     # rewriting
@@ -100,7 +101,7 @@ class Program(Counted):
         >>> program(tensor("x", {"i": "n"}) * 2).at(n=64).flops
         64
         """
-        given = {getattr(key, "name", key): value for key, value in {**(values or {}), **named}.items()}
+        given = self._named(values or {}, named)
         names = {symbol.name for symbol in self.symbols}
         bound = symbol_values({k: v for k, v in given.items() if k in names}, self.symbols)
         kernels = self.kernels
@@ -108,15 +109,44 @@ class Program(Counted):
             kernels = changed_kernels(
                 kernels,
                 lambda op: with_sizes(op, lambda s: bind(s, bound), lambda mask: mask.bound(bound)),
-                lambda repeat: bind(repeat, bound),
+                lambda repeat: size(bind(repeat, bound), "repeat"),
             )
         extents = {key: size(value, str(key)) for key, value in given.items() if key not in names}
-        for label in extents:
-            self._check_resizable(label)
         if extents:
-            kernels = changed_kernels(kernels, lambda op: with_extents(op, extents))
+            kernels = self._resized(kernels, extents)
         text = ", ".join(f"{key}={value}" for key, value in given.items())
         return replace(self, kernels=kernels, step=f"at({text})", parent=self)
+
+    def _named(self, values: Mapping[Any, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by name, each given once."""
+        given: dict[str, Any] = {}
+        for key, value in [*values.items(), *named.items()]:
+            name = symbol_name(key)
+            if name in given:
+                raise LabelError(f"at: {name!r} is given twice, as {given[name]} and as {value}")
+            given[name] = value
+        return given
+
+    def _resized(self, kernels: tuple[Kernel, ...], given: Mapping[str, Size]) -> tuple[Kernel, ...]:
+        """Kernels with labels resized, and with them every label and axis that has the same extent by necessity."""
+        for label in given:
+            self._check_resizable(label)
+        extents: dict[str, Size] = {}
+        axes: dict[tuple[str, int], Size] = {}
+        for measure in measures(kernels):
+            wanted = {label: given[label] for label in measure.labels if label in given}
+            if wanted and measure.tied:
+                raise LabelError(
+                    f"at: label {next(iter(wanted))!r} of {self.name} belongs to a window or a roll, whose other sizes "
+                    "follow from it; build the program at other sizes, or from symbols"
+                )
+            if len(set(wanted.values())) > 1:
+                pairs = ", ".join(f"{label}={value}" for label, value in wanted.items())
+                raise LabelError(f"at: {listed(wanted)} of {self.name} measure the same axis; got {pairs}")
+            for value in list(wanted.values())[:1]:
+                extents.update(dict.fromkeys(measure.labels, value))
+                axes.update(dict.fromkeys(measure.axes, value))
+        return changed_kernels(kernels, lambda op: with_extents(op, extents, axes))
 
     def _check_resizable(self, label: str) -> None:
         known = [symbol.name for symbol in self.symbols]
@@ -129,12 +159,10 @@ class Program(Counted):
             raise LabelError(
                 f"at: label {label!r} of {self.name} is measured by {extent}; bind {listed(known)} instead"
             )
-        if label in tied_labels(self.kernels):
-            raise LabelError(
-                f"at: label {label!r} of {self.name} belongs to a window; build the program at other sizes"
-            )
 
-    def repeat(self, times: Any, *, carry: Mapping[str, str] | None = None, shared: tuple[str, ...] = ()) -> Program:
+    def repeat(
+        self, times: Any, *, carry: Mapping[str, str] | None = None, shared: str | Collection[str] = ()
+    ) -> Program:
         """The program run ``times`` over, each run costing the same (80 equal layers cost one to count).
 
         ``carry`` maps an output to the input that it becomes in the next run; ``shared`` names inputs that all
@@ -147,13 +175,20 @@ class Program(Counted):
         """
         count = size(times, "repeat")
         carried = dict(carry or {})
+        common = (shared,) if isinstance(shared, str) else tuple(shared)
+        inputs = [item.name for item in self.inputs]
         for out, into in carried.items():
             self._check_carry(out, into)
-        unknown = [name for name in shared if name not in [item.name for item in self.inputs]]
-        if unknown:
-            raise LabelError(f"repeat: {listed(unknown)} not among the inputs {listed(i.name for i in self.inputs)}")
+        for name in common:
+            if name not in inputs:
+                raise LabelError(
+                    f"repeat: {self.name} has no input {name!r}; its inputs are {listed(inputs)}"
+                    f"{did_you_mean(str(name), inputs)}"
+                )
+        if len(set(carried.values())) < len(carried):
+            raise LabelError(f"repeat: carry={carried} gives one input two outputs")
         kernels = tuple([Kernel(k.name, k.ops, product([count, k.repeat]), k.section) for k in self.kernels])
-        kept = tuple(dict.fromkeys([*self.shared, *shared, *carried, *carried.values()]))
+        kept = tuple(dict.fromkeys([*self.shared, *common, *carried, *carried.values()]))
         return replace(self, kernels=kernels, shared=kept, step=f"repeat({times})", parent=self)
 
     def _check_carry(self, out: str, into: str) -> None:
@@ -163,9 +198,12 @@ class Program(Counted):
                 f"repeat: carry={{{out!r}: {into!r}}} goes from an output ({listed(self.returned)}) to an input "
                 f"({listed(inputs)})"
             )
-        if self.tensors[out].extents != inputs[into].extents:
-            raise DimensionError(
-                f"repeat: {out!r} has extents {self.tensors[out].extents}, {into!r} has {inputs[into].extents}"
+        made, needed = self.tensors[out], inputs[into]
+        if made.extents != needed.extents:
+            raise DimensionError(f"repeat: {out!r} has extents {made.extents}, {into!r} has {needed.extents}")
+        if made.format != needed.format:
+            raise FormatError(
+                f"repeat: {out!r} is {made.format.name}, {into!r} is {needed.format.name}; cast one of them"
             )
 
     def rewritten(self, kernels: tuple[Kernel, ...], step: str) -> Program:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import sympy
+
+from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, size
 from perfmodel.graph.indexing import Affine, Axis, Gathered, Index, renamed, resized
 from perfmodel.graph.kernels import Kernel
@@ -13,6 +16,8 @@ from perfmodel.graph.nodes import Access, Given, Op, Scalar, Tensor
 
 Change = Callable[[Size], Size]
 TensorChange = Callable[[Tensor], Tensor]
+GIVEN_FIELDS = ("flops", "special", "bytes_read", "bytes_written")
+Place = tuple[str, int]  # a tensor and the number of one of its axes
 
 
 def changed_kernels(
@@ -64,40 +69,63 @@ def with_sizes(op: Op, change: Change, mask: Callable[[Mask], Mask]) -> Op:
     def index(item: Index) -> Index:
         return resized(item, change)
 
-    given = op.given and Given(*[change(n) for n in (op.given.flops, op.given.special, op.given.bytes_read,
-                                                     op.given.bytes_written)])  # fmt: skip
     found = with_tensors(op, tensor, index)
+    given = op.given and _given_changed(op.name, op.given, change)
     return replace(found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given)
 
 
-def with_extents(op: Op, extents: Mapping[str, Size]) -> Op:
-    """The op with the extents of some labels replaced.
+def given_sizes(given: Given) -> tuple[Size, ...]:
+    """The counts of an opaque op, in the order of its fields.
+
+    >>> given_sizes(Given(flops=8, special=0, bytes_read=4, bytes_written=2))
+    (8, 0, 4, 2)
+    """
+    return tuple([getattr(given, field) for field in GIVEN_FIELDS])
+
+
+def affine_sizes(index: Affine) -> tuple[Size, ...]:
+    """The steps, offset and modulus of a window or a roll.
+
+    >>> affine_sizes(Affine((("p", 2), ("r", 1)), -3))
+    (2, 1, -3)
+    """
+    steps = [step for _, step in index.terms]
+    return (*steps, index.offset, *([] if index.modulo is None else [index.modulo]))
+
+
+def _given_changed(name: str, given: Given, change: Change) -> Given:
+    """Given counts with every size in them changed; none may become negative."""
+    found = {field: change(value) for field, value in zip(GIVEN_FIELDS, given_sizes(given), strict=True)}
+    for field, value in found.items():
+        if value.is_negative if isinstance(value, sympy.Expr) else value < 0:
+            raise DimensionError(f"{name}: {field} = {getattr(given, field)} would be {value}; a count is zero or more")
+    return Given(**found)
+
+
+def with_extents(op: Op, extents: Mapping[str, Size], axes: Mapping[Place, Size]) -> Op:
+    """The op with the extents of some labels, and of the axes of tensors that they measure, replaced.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
-    >>> with_extents(mapped("exp", tensor("x", {"i": 4})).producer, {"i": 8}).space[0].extent
-    8
+    >>> with_extents(mapped("exp", tensor("x", {"i": 4})).producer, {"i": 8}, {("x", 0): 8}).reads[0].tensor
+    pm.tensor('x', {'i': 8}, dtype='bf16')
     """
 
-    def axes(found: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        return tuple([Axis(axis.label, extents.get(axis.label, axis.extent)) for axis in found])
+    def tensor(item: Tensor) -> Tensor:
+        found = [Axis(axis.label, axes.get((item.name, place), axis.extent)) for place, axis in enumerate(item.axes)]
+        return Tensor(item.name, tuple(found), item.format)
 
-    def access(item: Access) -> Access:
-        sizes = [
-            Axis(axis.label, extents.get(index, axis.extent) if isinstance(index, str) else axis.extent)
-            for axis, index in zip(item.tensor.axes, item.index, strict=True)
-        ]
-        return Access(Tensor(item.tensor.name, tuple(sizes), item.tensor.format), item.index)
-
-    inputs = tuple([item if isinstance(item, Scalar) else access(item) for item in op.inputs])
-    return replace(op, inputs=inputs, output=access(op.output), space=axes(op.space))
+    space = tuple([Axis(axis.label, extents.get(axis.label, axis.extent)) for axis in op.space])
+    return replace(with_tensors(op, tensor), space=space)
 
 
-def with_names(op: Op, labels: Mapping[str, str], tensors: Mapping[str, str], name: str) -> Op:
-    """The op with labels and tensors renamed, under a name of its own.
+def with_names(
+    op: Op, labels: Mapping[str, str], tensors: Mapping[str, str], joined: Mapping[str, Tensor], name: str, stage: str
+) -> Op:
+    """The op with labels and tensors renamed, and some of its inputs another's results, under names of its own.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> op = mapped("exp", tensor("x", {"i": 4})).producer
-    >>> with_names(op, {"i": "j"}, {"x": "z"}, "exp_2").reads[0]
+    >>> with_names(op, {"i": "j"}, {"x": "z"}, {}, "exp_2", "").reads[0]
     Access(tensor=pm.tensor('z', {'j': 4}, dtype='bf16'), index=('j',))
     """
 
@@ -105,28 +133,81 @@ def with_names(op: Op, labels: Mapping[str, str], tensors: Mapping[str, str], na
         return tuple([Axis(labels.get(axis.label, axis.label), axis.extent) for axis in found])
 
     def tensor(item: Tensor) -> Tensor:
+        if item.name in joined:
+            return joined[item.name]
         return Tensor(tensors.get(item.name, item.name), axes(item.axes), item.format)
 
     def index(item: Index) -> Index:
         item = renamed(item, labels)
         return Gathered(tensors.get(item.by, item.by), item.labels) if isinstance(item, Gathered) else item
 
-    found = with_tensors(op, tensor, index)
     mask = op.mask and op.mask.renamed(labels)
-    return replace(found, name=name, space=axes(op.space), mask=mask)
+    return replace(with_tensors(op, tensor, index), name=name, stage=stage, space=axes(op.space), mask=mask)
 
 
-def tied_labels(kernels: tuple[Kernel, ...]) -> set[str]:
-    """Labels that stand in windows, rolls or gathers: their extents follow from other sizes.
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Labels that have one extent because they index the same axes of tensors; ``tied`` where more follows from it.
 
-    >>> tied_labels(())
-    set()
+    A tied extent stands in a window or a roll, whose other sizes were computed from it.
+
+    >>> Measure(("i",), (("x", 0),), False).labels
+    ('i',)
     """
-    tied: set[str] = set()
-    for kernel in kernels:
-        for op in kernel.ops:
-            for access in op.reads:
-                for index in access.index:
-                    if isinstance(index, Affine):
-                        tied |= {label for label, _ in index.terms}
-    return tied
+
+    labels: tuple[str, ...]
+    axes: tuple[Place, ...]
+    tied: bool
+
+
+def measures(kernels: tuple[Kernel, ...]) -> tuple[Measure, ...]:
+    """The labels of a program, grouped by what they measure (a tensor seen under two labels joins them).
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> x = tensor("x", {"i": 4})
+    >>> op = mapped("mul", x, x.rename(i="j")).producer
+    >>> measures((Kernel("k", (op,)),))[0].labels
+    ('i', 'j')
+    """
+    groups = _Groups()
+    tied: list[str | Place] = []
+    for op in [op for kernel in kernels for op in kernel.ops]:
+        for label, _ in op.space:
+            groups.find(label)
+        for access in (*op.reads, op.output):
+            for place, index in enumerate(access.index):
+                axis = (access.tensor.name, place)
+                if isinstance(index, str):
+                    groups.join(index, axis)
+                elif isinstance(index, Affine):
+                    tied += [axis, *[label for label, _ in index.terms]]
+    ends = {groups.find(item) for item in tied}
+    return tuple([_measure(members, root in ends) for root, members in groups.members().items()])
+
+
+def _measure(members: list[str | Place], tied: bool) -> Measure:
+    labels = tuple([item for item in members if isinstance(item, str)])
+    return Measure(labels, tuple([item for item in members if not isinstance(item, str)]), tied)
+
+
+class _Groups:
+    """Things that are joined pairwise, and the groups that this makes (union-find)."""
+
+    def __init__(self) -> None:
+        self.parent: dict[str | Place, str | Place] = {}
+
+    def find(self, item: str | Place) -> str | Place:
+        self.parent.setdefault(item, item)
+        while self.parent[item] != item:
+            self.parent[item] = self.parent[self.parent[item]]
+            item = self.parent[item]
+        return item
+
+    def join(self, one: str | Place, other: str | Place) -> None:
+        self.parent[self.find(other)] = self.find(one)
+
+    def members(self) -> dict[str | Place, list[str | Place]]:
+        found: dict[str | Place, list[str | Place]] = {}
+        for item in list(self.parent):
+            found.setdefault(self.find(item), []).append(item)
+        return found

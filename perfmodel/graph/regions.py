@@ -1,71 +1,50 @@
-"""The part of a tensor that an untiled kernel moves, axis by axis.
+"""The part of a tensor that an untiled kernel moves.
 
-A plain label touches its whole axis, or the hull of a mask's rows or columns. A window touches the
-distinct elements that it covers: where the windows are dense (they overlap or touch) or disjoint the
-count is exact; else it is the hull, and the transfer says so. Padding is never read. A gather reads
-one element (or row) for each index.
+A plain label touches its whole axis, or the hull of a mask's rows or columns; a window touches what
+``spans`` says. A gather reads one element (or row) for each index. What several ops of a kernel read
+of a tensor is loaded once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
-from perfmodel.expressions import Size, ceil_div, floor_div, largest, product, smallest, total
+from perfmodel.expressions import Size, as_size, ceil_div, product, total
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.nodes import Access, Op, Tensor
-from perfmodel.number_formats import Format
+from perfmodel.graph.spans import HULL_NOTE, Lattice, Span, blocks_touched, interval, lattice_span, united
 
-HULL_NOTE = "windows may leave gaps: the hull is counted"
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Along one axis: the interval touched, and how many elements of it are.
-
-    >>> Span(0, 8, 8).whole(8)
-    True
-    """
-
-    start: Size
-    stop: Size
-    count: Size
-    note: str = ""
-
-    def whole(self, extent: Size) -> bool:
-        """Whether it is the axis in full.
-
-        >>> Span(0, 8, 4).whole(8)
-        False
-        """
-        return bool(self.start == 0 and self.stop == extent and self.count == extent)
+Visited = Mapping[str, tuple[Size, Size]]  # labels, with the interval of their trips
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """What is touched of a tensor: a span an axis, or None for the whole of it.
 
-    Gathered axes have no span: together they are ``gathers`` look-ups.
+    A look-up has None for the gathered axis; there are ``gathers`` of them, by the index ``by``.
 
     >>> from perfmodel.graph.nodes import tensor
-    >>> Region(tensor("x", {"i": 4})).elements, Region(tensor("x", {"i": 4}), (Span(0, 3, 3),)).elements
+    >>> Region(tensor("x", {"i": 4})).elements, Region(tensor("x", {"i": 4}), (interval(0, 3),)).elements
     (4, 3)
     """
 
     tensor: Tensor
-    spans: tuple[Span, ...] | None = None
+    spans: tuple[Span | None, ...] | None = None
     gathers: Size | None = None
+    by: Gathered | None = None
 
     @property
     def elements(self) -> Size:
         """Elements touched.
 
         >>> from perfmodel.graph.nodes import tensor
-        >>> Region(tensor("W", {"v": 100, "d": 8}), (Span(0, 8, 8),), gathers=3).elements
+        >>> Region(tensor("W", {"v": 100, "d": 8}), (None, interval(0, 8)), gathers=3).elements
         24
         """
         if self.spans is None:
-            return product([axis.extent for axis in self.tensor.axes])
-        counts = [span.count for span in self.spans]
+            return product(self.tensor.extents)
+        counts = [span.count for span in self.spans if span is not None]
         return product(counts if self.gathers is None else [self.gathers, *counts])
 
     @property
@@ -73,10 +52,13 @@ class Region:
         """What is not exact about it, if anything.
 
         >>> from perfmodel.graph.nodes import tensor
-        >>> Region(tensor("x", {"i": 4}), (Span(0, 4, 4),)).note
+        >>> Region(tensor("x", {"i": 4})).note
         ''
         """
-        return next((span.note for span in self.spans or () if span.note), "")
+        if self.spans is None:
+            return ""
+        exact = _blocks(self)[1] and not any(span.note for span in self.spans if span is not None)
+        return "" if exact else HULL_NOTE
 
 
 def access_region(access: Access, op: Op) -> Region:
@@ -88,19 +70,52 @@ def access_region(access: Access, op: Op) -> Region:
     4
     """
     limited = () if op.mask is None else (op.mask.query, op.mask.key)
-    if all(type(index) is str and index not in limited for index in access.index):
-        return Region(access.tensor)
-    extents = dict(op.space)
-    spans: list[Span] = []
-    gathered: dict[str, Size] = {}
-    for axis, index in zip(access.tensor.axes, access.index, strict=True):
-        if isinstance(index, Gathered):
-            gathered.update({label: extents[label] for label in index.labels})
-        else:
-            spans.append(_span(index, axis.extent, op, extents))
-    if not gathered and all(span.whole(axis.extent) for span, axis in zip(spans, access.tensor.axes, strict=True)):
-        return Region(access.tensor)
-    return Region(access.tensor, tuple(spans), product(gathered.values()) if gathered else None)
+    for index in access.index:
+        if type(index) is not str or index in limited:
+            return _partial(access, op, limited)
+    return Region(access.tensor)
+
+
+def _partial(access: Access, op: Op, limited: tuple[str, ...]) -> Region:
+    visited = _visited(op)
+    axes = access.tensor.axes
+    spans = [_span(index, axis.extent, visited, limited) for axis, index in zip(axes, access.index, strict=True)]
+    by = next((index for index in access.index if isinstance(index, Gathered)), None)
+    if by is not None:
+        return Region(access.tensor, tuple(spans), product([_trips(visited[label]) for label in by.labels]), by)
+    whole = all(span is not None and span.whole(axis.extent) for span, axis in zip(spans, axes, strict=True))
+    return Region(access.tensor, None if whole else tuple(spans))
+
+
+def _visited(op: Op) -> Visited:
+    """The labels of an op's space with the trips that it makes along each: all, or the hull of its mask."""
+    visited: dict[str, tuple[Size, Size]] = {label: (0, extent) for label, extent in op.space}
+    if op.mask is not None:
+        queries, keys = visited[op.mask.query][1], visited[op.mask.key][1]
+        visited[op.mask.query] = op.mask.rows(queries, keys)
+        visited[op.mask.key] = op.mask.columns(queries, keys)
+    return visited
+
+
+def _trips(visited: tuple[Size, Size]) -> Size:
+    return as_size(visited[1] - visited[0])
+
+
+def _span(index: Index, extent: Size, visited: Visited, limited: tuple[str, ...]) -> Span | None:
+    if isinstance(index, Gathered):
+        return None
+    if isinstance(index, str):
+        return interval(*visited[index])
+    found = lattice_span(_lattice(index, visited), extent)
+    both = len({label for label, _ in index.terms} & set(limited)) == 2  # a window along a mask's diagonal
+    return replace(found, note=HULL_NOTE) if both else found
+
+
+def _lattice(index: Affine, visited: Visited) -> Lattice:
+    """The places of a window or roll over the trips that are made."""
+    first = total([index.offset, *[product([step, visited[label][0]]) for label, step in index.terms]])
+    steps = tuple([(step, _trips(visited[label])) for label, step in index.terms])
+    return Lattice(first, steps, index.modulo)
 
 
 def output_region(op: Op) -> Region:
@@ -116,102 +131,28 @@ def output_region(op: Op) -> Region:
     return access_region(op.output, op)
 
 
-def _span(index: Index, extent: Size, op: Op, extents: dict[str, Size]) -> Span:
-    if isinstance(index, str):
-        if op.mask is not None and index in (op.mask.query, op.mask.key):
-            hull = op.mask.rows if index == op.mask.query else op.mask.columns
-            start, stop = hull(extents[op.mask.query], extents[op.mask.key])
-            return Span(start, stop, stop - start)
-        return Span(0, extent, extent)
-    if isinstance(index, Gathered) or index.modulo is not None:
-        return Span(0, extent, extent)
-    return window_span(index, extent, extents)
-
-
-def window_span(index: Affine, extent: Size, extents: dict[str, Size]) -> Span:
-    """The elements of an axis that windows touch, clipped to the axis (padding is not read).
-
-    Exact where the windows are dense or disjoint, and by enumeration where all sizes are small ints.
-
-    >>> window_span(Affine((("p", 2), ("r", 1)), -3), 224, {"p": 112, "r": 7}).count  # ResNet's first layer
-    224
-    >>> window_span(Affine((("p", 4), ("r", 1))), 16, {"p": 4, "r": 2}).count  # disjoint: 4 windows of 2
-    8
-    """
-    reach = total([step * (extents[label] - 1) for label, step in index.terms])
-    start = largest(0, index.offset)
-    stop = smallest(extent, index.offset + reach + 1)
-    distinct = _distinct(index, extents)
-    if distinct is not None and distinct == reach + 1:
-        return Span(start, stop, stop - start)
-    if distinct is not None and start == index.offset and stop == index.offset + reach + 1:
-        return Span(start, stop, distinct)
-    exact = _counted(index, extent, extents)
-    return Span(start, stop, stop - start, HULL_NOTE) if exact is None else Span(start, stop, exact)
-
-
-def _distinct(index: Affine, extents: dict[str, Size]) -> Size | None:
-    """Distinct values of an affine index, where its labels fill an interval or never meet; else None.
-
-    Labels are taken from the smallest step up. So far they cover ``count`` places of a hull of ``hull``:
-    a further step no longer than a filled hull keeps it filled, and one at least as long never overlaps.
-    """
-    hull: Size = 1
-    count: Size = 1
-    if not all(isinstance(step, int) for _, step in index.terms):
-        return None
-    for label, step in sorted(index.terms, key=lambda term: int(term[1])):
-        if count == hull and _at_least(hull, step):
-            hull = count = hull + step * (extents[label] - 1)
-        elif _at_least(step, hull):
-            hull, count = hull + step * (extents[label] - 1), count * extents[label]
-        else:
-            return None
-    return count
-
-
-def _at_least(a: Size, b: Size) -> bool:
-    """Whether a >= b for every value that the symbols may take."""
-    difference = a - b
-    return difference >= 0 if isinstance(difference, int) else bool(difference.is_nonnegative)
-
-
-def _counted(index: Affine, extent: Size, extents: dict[str, Size], limit: int = 1_000_000) -> int | None:
-    """The distinct elements by enumeration, where every size is an int and there are few enough."""
-    sizes = [extents[label] for label, _ in index.terms]
-    numbers = [extent, index.offset, *sizes, *[step for _, step in index.terms]]
-    if not all(isinstance(number, int) for number in numbers) or product(sizes) > limit:
-        return None
-    touched = {int(index.offset)}
-    for label, step in index.terms:
-        touched = {place + int(step) * trip for place in touched for trip in range(int(extents[label]))}
-    return sum(1 for place in touched if 0 <= place < int(extent))
-
-
 def joined(first: Region, second: Region) -> Region:
-    """What two ops of one kernel read of a tensor together: it is loaded once.
+    """What two ops of one kernel read of a tensor together, look-ups apart: it is loaded once.
+
+    The hull of two parts says so unless one holds the other, or they extend each other along one axis.
 
     >>> from perfmodel.graph.nodes import tensor
     >>> x = tensor("x", {"i": 8})
-    >>> joined(Region(x, (Span(0, 4, 4),)), Region(x, (Span(2, 8, 6),))).elements
+    >>> joined(Region(x, (interval(0, 4),)), Region(x, (interval(2, 8),))).elements
     8
     """
-    if first == second:
-        return first
     if first.spans is None or second.spans is None:
         return Region(first.tensor)
-    if first.gathers is None and second.gathers is None:
-        return Region(first.tensor, tuple([_hull(a, b) for a, b in zip(first.spans, second.spans, strict=True)]))
-    if first.gathers is None or second.gathers is None:
-        return Region(first.tensor)
-    return Region(first.tensor, first.spans, first.gathers + second.gathers)
-
-
-def _hull(a: Span, b: Span) -> Span:
-    if a == b:
-        return a
-    start, stop = smallest(a.start, b.start), largest(a.stop, b.stop)
-    return Span(start, stop, stop - start, a.note or b.note)
+    pairs = [(a, b) for a, b in zip(first.spans, second.spans, strict=True) if a is not None and b is not None]
+    if all(a.covers(b) for a, b in pairs):
+        return first
+    if all(b.covers(a) for a, b in pairs):
+        return second
+    spans = tuple([united(a, b) for a, b in pairs])
+    if sum(a != b for a, b in pairs) > 1:
+        spans = (replace(spans[0], note=HULL_NOTE), *spans[1:])
+    whole = all(span.whole(axis.extent) for span, axis in zip(spans, first.tensor.axes, strict=True))
+    return Region(first.tensor, None if whole else spans)
 
 
 def region_bytes(region: Region) -> Size:
@@ -224,15 +165,16 @@ def region_bytes(region: Region) -> Size:
     form = region.tensor.format
     if region.spans is None:
         return form.bytes_of(region.tensor.extents)
-    rows = [] if region.gathers is None else [region.gathers]
-    if not region.spans:
-        return form.bytes_of((*rows, 1))
-    return _partial_bytes(form, product([*rows, *[span.count for span in region.spans[:-1]]]), region.spans[-1])
+    scales = product([_blocks(region)[0], form.scale_bits + form.zero_bits])
+    return ceil_div(total([product([region.elements, form.bits]), scales]), 8)
 
 
-def _partial_bytes(form: Format, rows: Size, inner: Span) -> Size:
-    if form.block is None:
-        return form.bytes_of((rows, inner.count))
-    scales = ceil_div(inner.stop, form.block) - floor_div(inner.start, form.block)
-    bits = inner.count * form.bits + scales * (form.scale_bits + form.zero_bits)
-    return ceil_div(rows * bits, 8)
+def _blocks(region: Region) -> tuple[Size, bool]:
+    """How many blocks of a block-scaled tensor a part touches, and whether that is exact."""
+    block, spans = region.tensor.format.block, region.spans
+    if block is None or not spans:
+        return 0, True
+    inner = spans[-1]
+    touched, exact = (1, True) if inner is None else blocks_touched(inner, block)
+    rows = [span.count for span in spans[:-1] if span is not None]
+    return product([touched, *rows, 1 if region.gathers is None else region.gathers]), exact

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfmodel.errors import DimensionError, FormatError, LabelError, did_you_mean, listed
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import with_names
 
@@ -14,8 +15,8 @@ from perfmodel.graph.rebinding import with_names
 def sequence(*programs: Program, join: Mapping[str, str] | None = None, name: str | None = None) -> Program:
     """Programs run in order as one. ``join`` maps an output of an earlier one to an input of a later one.
 
-    Joined axes take the earlier program's labels; other labels and tensors of the later one that would
-    clash get names of their own (``n_2``, ``W_2``). Without ``join`` the programs share nothing.
+    Joined axes take the earlier program's labels; other labels, tensors, ops and stages of the later one that
+    would clash get names of their own (``n_2``, ``W_2``). Without ``join`` the programs share nothing.
 
     >>> from perfmodel import matmul, elementwise
     >>> p = sequence(matmul("m", "n", "k"), matmul("m", "h", "n"), join={"C": "A"})
@@ -27,78 +28,120 @@ def sequence(*programs: Program, join: Mapping[str, str] | None = None, name: st
     for item in programs:
         if not isinstance(item, Program):
             raise LabelError(f"sequence: expected programs, got {item!r}")
-    waiting = dict(join or {})
-    result = programs[0]
-    for later in programs[1:]:
-        inputs = [item.name for item in later.inputs]
-        joined = {out: into for out, into in waiting.items() if out in result.returned and into in inputs}
+    waiting = _checked_join(join or {})
+    line = _Line()
+    for item in programs:
+        inputs = [tensor.name for tensor in item.inputs]
+        joined = {out: into for out, into in waiting.items() if out in line.returned and into in inputs}
         for out in joined:
             del waiting[out]
-        result = _joined(result, later, joined)
-    if waiting:
-        out, into = next(iter(waiting.items()))
-        outputs = [made for item in programs for made in item.returned]
-        raise LabelError(
-            f"sequence: join {out!r} -> {into!r}: no earlier output and later input of these names; outputs are "
-            f"{listed(outputs)}{did_you_mean(out, outputs)}"
-        )
+        line.add(item, joined)
+    for out, into in waiting.items():
+        raise _no_join(programs, out, into)
     title = name or "_".join(item.name for item in programs)
-    return Program(title, result.kernels, result.returned, result.shared)
+    return Program(title, tuple(line.kernels), tuple(line.returned), tuple(line.shared))
 
 
-def _joined(first: Program, second: Program, join: Mapping[str, str]) -> Program:
-    labels = _label_names(first, second, join)
-    tensors = _fresh_names(second.tensors, set(first.tensors), {into: out for out, into in join.items()})
-    taken = {op.name for op in first.ops}
-    ops = _fresh_names([op.name for op in second.ops], taken, {})
-    together = all(kernel.repeat == 1 for kernel in (*first.kernels, *second.kernels))
-    after = max(kernel.section for kernel in first.kernels) + (0 if together else 1)
-    kernel_names = _fresh_names([k.name for k in second.kernels], {k.name for k in first.kernels}, {})
-    kernels = [
-        Kernel(
-            kernel_names[k.name],
-            tuple([with_names(op, labels, tensors, ops[op.name]) for op in k.ops]),
-            k.repeat,
-            k.section + after,
-        )
-        for k in second.kernels
-    ]
-    kept = [out for out in first.returned if out not in join]
-    returned = (*kept, *[tensors[made] for made in second.returned])
-    shared = (*first.shared, *[tensors[made] for made in second.shared])
-    return Program(first.name, (*first.kernels, *kernels), returned, tuple(dict.fromkeys(shared)))
+def _no_join(programs: Sequence[Program], out: str, into: str) -> LabelError:
+    """The error for a join that no two programs have."""
+    made = [name for item in programs[:-1] for name in item.returned]
+    needed = [tensor.name for item in programs[1:] for tensor in item.inputs]
+    what, wrong, known = ("earlier output", out, made) if out not in made else ("later input", into, needed)
+    return LabelError(
+        f"sequence: join {out!r} -> {into!r}: no {what} {wrong!r} is left to join; {what}s are {listed(known)}"
+        f"{did_you_mean(str(wrong), [name for name in known if name != wrong])}"
+    )
 
 
-def _label_names(first: Program, second: Program, join: Mapping[str, str]) -> dict[str, str]:
-    """Where the second program's labels go: joined axes to the first's labels, others to free names."""
-    known: dict[str, str] = {}
-    inputs = {item.name: item for item in second.inputs}
+def _checked_join(join: Mapping[str, str]) -> dict[str, str]:
+    """The outputs and inputs to join, each input once."""
+    if not isinstance(join, Mapping):
+        raise LabelError(f"sequence: join maps an output to an input, such as {{'C': 'x'}}; got {join!r}")
+    sources: dict[str, str] = {}
     for out, into in join.items():
-        made, needed = first.tensors[out], inputs[into]
-        if made.extents != needed.extents:
-            raise DimensionError(
-                f"sequence: {out!r} has extents {made.extents} and {into!r} has {needed.extents}; they must be equal"
-            )
-        if made.format != needed.format:
-            raise FormatError(
-                f"sequence: {out!r} is {made.format.name} and {into!r} is {needed.format.name}; cast one of them"
-            )
-        for old, new in zip(needed.labels, made.labels, strict=True):
-            if known.setdefault(old, new) != new:
-                raise LabelError(f"sequence: label {old!r} of {into!r} would be both {known[old]!r} and {new!r}")
-    own = [*second.labels, *[label for item in second.tensors.values() for label in item.labels]]
-    taken = {*first.labels, *[label for item in first.tensors.values() for label in item.labels]}
-    return _fresh_names(own, taken, known)
+        if sources.setdefault(into, out) != out:
+            raise LabelError(f"sequence: join gives input {into!r} both {sources[into]!r} and {out!r}")
+    return dict(join)
 
 
-def _fresh_names(names: Iterable[str], taken: set[str], known: Mapping[str, str]) -> dict[str, str]:
-    """Each name to itself, or to name_2, name_3, ... where it is taken; ``known`` names are settled."""
-    found = dict(known)
-    used = {*taken, *known.values()}
+class _Line:
+    """The programs put in a row so far: their kernels and outputs, and the names that are taken."""
+
+    def __init__(self) -> None:
+        self.kernels: list[Kernel] = []
+        self.returned: dict[str, Tensor] = {}
+        self.shared: dict[str, None] = {}
+        self.once = True
+        self.labels: set[str] = set()
+        self.tensors: set[str] = set()
+        self.ops: set[str] = set()
+        self.stages: set[str] = set()
+        self.titles: set[str] = set()
+
+    def add(self, later: Program, join: Mapping[str, str]) -> None:
+        """One more program, with some of its inputs results of earlier ones."""
+        replaced = {into: self.returned[out] for out, into in join.items()}
+        own = [*later.labels, *[label for item in later.tensors.values() for label in item.labels]]
+        labels = _fresh_names(own, self.labels, _joined_labels(later, replaced))
+        tensors = _fresh_names(later.tensors, self.tensors, {into: out for out, into in join.items()})
+        ops = _fresh_names([op.name for op in later.ops], self.ops)
+        stages = {"": "", **_fresh_names([op.stage for op in later.ops if op.stage], self.stages)}
+        titles = _fresh_names([kernel.name for kernel in later.kernels], self.titles)
+        after = self._next_section(later)
+        for kernel in later.kernels:
+            found = [with_names(op, labels, tensors, replaced, ops[op.name], stages[op.stage]) for op in kernel.ops]
+            self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, kernel.section + after))
+        made = {op.output.tensor.name: op.output.tensor for kernel in self.kernels[-len(later.kernels) :]
+                for op in kernel.ops}  # fmt: skip
+        for out in join:
+            del self.returned[out]
+        self.returned.update({tensors[name]: made[tensors[name]] for name in later.returned})
+        self.shared.update(dict.fromkeys([tensors[name] for name in later.shared]))
+
+    def _next_section(self, later: Program) -> int:
+        """Programs that run once share a section, in which they can be fused; repeated ones have their own."""
+        self.once = self.once and all(kernel.repeat == 1 for kernel in later.kernels)
+        if not self.kernels:
+            return 0
+        return self.kernels[-1].section + (0 if self.once else 1)
+
+
+def _joined_labels(later: Program, replaced: Mapping[str, Tensor]) -> dict[str, str]:
+    """The labels of joined inputs, with the earlier program's labels that they become.
+
+    Two labels never become one: where two joined tensors have one label in the earlier program, the second of
+    them is seen under a name of its own.
+    """
+    known: dict[str, str] = {}
+    inputs = {item.name: item for item in later.inputs}
+    for into, made in replaced.items():
+        _check_join(made, inputs[into])
+        for old, (new, extent) in zip(inputs[into].labels, made.axes, strict=True):
+            if old not in known and new not in known.values() and later.labels.get(old, extent) == extent:
+                known[old] = new
+    return known
+
+
+def _check_join(made: Tensor, needed: Tensor) -> None:
+    """What is joined has the same extents and the same format."""
+    if made.extents != needed.extents:
+        raise DimensionError(
+            f"sequence: {made.name!r} has extents {made.extents} and {needed.name!r} has {needed.extents}; "
+            "they must be equal"
+        )
+    if made.format != needed.format:
+        raise FormatError(
+            f"sequence: {made.name!r} is {made.format.name} and {needed.name!r} is {needed.format.name}; "
+            "cast one of them"
+        )
+
+
+def _fresh_names(names: Iterable[str], taken: set[str], known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Each name to itself, or to name_2, name_3, ... where it is taken, and takes it; ``known`` names are settled."""
+    found = dict(known or {})
+    taken.update(found.values())
     for name in dict.fromkeys(names):
-        if name in found:
-            continue
-        free = fresh(name, used)
-        found[name] = free
-        used.add(free)
+        if name not in found:
+            found[name] = fresh(name, taken)
+            taken.add(found[name])
     return found

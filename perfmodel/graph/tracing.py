@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 
 from perfmodel.errors import DimensionError, LabelError
 from perfmodel.expressions import Size
-from perfmodel.graph.indexing import Gathered, Index, fresh
+from perfmodel.graph.indexing import FreshNames, Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Scalar, Tensor
 from perfmodel.graph.programs import Program
@@ -26,6 +27,8 @@ def program(*outputs: Tensor, name: str | None = None) -> Program:
             raise LabelError(f"program: expected tensors, got {output!r}")
         if output.producer is None:
             raise LabelError(f"program: {output.name!r} is an input: nothing computes it")
+        if output.index and not all(isinstance(index, str) for index in output.index):
+            raise LabelError(f"program: {output.name!r} is only seen rolled or windowed: nothing computes that view")
     if not outputs:
         raise LabelError("program: expected at least one tensor to compute")
     traced = _ops_in_order(outputs)
@@ -43,16 +46,14 @@ def _ops_in_order(outputs: Iterable[Tensor]) -> list[Op]:
     stack = [output.producer for output in reversed(list(outputs)) if output.producer is not None]
     while stack:
         op = stack[-1]
-        if id(op) in found:
-            stack.pop()
-            continue
-        needed = [access.tensor.producer for access in op.reads]
-        waiting = [producer for producer in needed if producer is not None and id(producer) not in found]
-        if waiting:
-            stack += reversed(waiting)
-        else:
+        if id(op) not in found:
+            makers = [access.tensor.producer for access in op.reads]
+            waiting = [maker for maker in makers if maker is not None and id(maker) not in found]
+            if waiting:
+                stack += reversed(waiting)
+                continue
             found[id(op)] = op
-            stack.pop()
+        stack.pop()
     return list(found.values())
 
 
@@ -62,15 +63,14 @@ class _Names:
     def __init__(self, ops: list[Op], outputs: Iterable[Tensor]) -> None:
         self.inputs: dict[str, Tensor] = {}
         self.tensors: dict[int, Tensor] = {}
-        self.taken: set[str] = set()
-        self.op_names: set[str] = set()
         self.wanted: dict[int, str] = {}
         for op in ops:
             for access in op.reads:
                 self._seen(access.tensor)
         for output in outputs:
             self._seen(output)
-        self.taken |= set(self.inputs)
+        self.tensor_names = FreshNames(self.inputs)
+        self.op_names = FreshNames()
 
     def _seen(self, tensor: Tensor) -> None:
         producer = tensor.producer
@@ -78,30 +78,33 @@ class _Names:
             if tensor.name != producer.output.tensor.name or id(producer) not in self.wanted:
                 self.wanted[id(producer)] = tensor.name
             return
-        known = self.inputs.setdefault(tensor.name, Tensor(tensor.name, tensor.axes, tensor.format))
-        if known != tensor:
+        known = self.inputs.setdefault(tensor.name, tensor)
+        if known is not tensor and known != tensor:
             raise LabelError(f"program: two different tensors are named {tensor.name!r}: {known!r} and {tensor!r}")
 
     def cleaned(self, op: Op) -> Op:
         """The op with unique names and tensors that no longer remember how they were made."""
-        old = op.output.tensor
-        made = Tensor(fresh(self.wanted[id(op)], self.taken), old.axes, old.format)
-        self.taken.add(made.name)
-        self.tensors[id(op)] = made
+        output = op.output
+        name = self.tensor_names.fresh(self.wanted[id(op)])
+        if name != output.tensor.name:
+            output = Access(Tensor(name, output.tensor.axes, output.tensor.format), output.index)
+        self.tensors[id(op)] = output.tensor
         inputs = tuple([item if isinstance(item, Scalar) else self._access(item, op) for item in op.inputs])
-        name = fresh(op.name, self.op_names)
-        self.op_names.add(name)
-        output = Access(made, made.labels)
-        return Op(
-            name, op.kind, op.function, inputs, output, op.space, op.mask, op.stage, op.compute, op.accumulate, op.given
-        )
+        title = self.op_names.fresh(op.name)
+        if output is op.output and title == op.name and all(map(operator.is_, inputs, op.inputs)):
+            return op
+        kind, compute, accumulate = op.kind, op.compute, op.accumulate
+        return Op(title, kind, op.function, inputs, output, op.space, op.mask, op.stage, compute, accumulate, op.given)
 
     def _access(self, access: Access, op: Op) -> Access:
-        index: tuple[Index, ...] = access.index
-        if any(isinstance(item, Gathered) for item in index):
+        tensor = self._final(access.tensor)
+        index = access.index
+        if Gathered in map(type, index):
             final = {other.tensor.name: self._final(other.tensor).name for other in op.reads}
             index = tuple([Gathered(final[i.by], i.labels) if isinstance(i, Gathered) else i for i in index])
-        return Access(self._final(access.tensor), index)
+        elif tensor is access.tensor:
+            return access
+        return Access(tensor, index)
 
     def _final(self, tensor: Tensor) -> Tensor:
         return self.inputs[tensor.name] if tensor.producer is None else self.tensors[id(tensor.producer)]

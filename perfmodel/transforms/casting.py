@@ -11,7 +11,7 @@ from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import changed_kernels, with_tensors
 from perfmodel.number_formats import Format, format, widest
-from perfmodel.transforms.selecting import Only, chosen
+from perfmodel.transforms.selecting import Only, chosen_ops
 
 
 def cast(
@@ -27,7 +27,8 @@ def cast(
 
     ``dtype`` retypes every tensor (indices of look-ups excepted), ``cast(p, W="nvfp4")`` single ones. An op
     computes in the widest format of its inputs and accumulates in that format's accumulator unless ``compute``
-    and ``accumulate`` say otherwise. ``only`` limits ``compute`` and ``accumulate`` to kernels, stages or ops.
+    and ``accumulate`` say otherwise. ``only`` limits ``compute`` and ``accumulate`` to kernels, stages or ops;
+    the formats of tensors are given by their names.
 
     >>> from perfmodel import matmul
     >>> p = matmul(8, 4096, 4096)
@@ -35,41 +36,54 @@ def cast(
     (16842752, 'fp8_e4m3')
     """
     wanted = {name: format(found) for name, found in {**(tensors or {}), **named}.items()}
+    everywhere = None if dtype is None else format(dtype)
+    arithmetic = {"compute": compute, "accumulate": accumulate}
+    said = {name: format(found) for name, found in arithmetic.items() if found is not None}
+    _check_asked(program, wanted, everywhere, said, only)
+    indices = {index.by for op in program.ops for a in op.reads for index in a.index if isinstance(index, Gathered)}
+
+    def stored(item: Tensor) -> Tensor:
+        found = wanted.get(item.name) or (None if item.name in indices else everywhere)
+        return item if found is None else replace(item, format=found)
+
+    within = chosen_ops(program, only, "cast")
+
+    def changed(op: Op) -> Op:
+        return _recomputed(op, with_tensors(op, stored), said if op.name in within else {})
+
+    arguments = [repr(everywhere.name)] if everywhere is not None else []
+    arguments += [f"{name}={found.name!r}" for name, found in {**said, **wanted}.items()]
+    arguments += [] if only is None else [f"only={only!r}"]
+    return program.rewritten(changed_kernels(program.kernels, changed), f"cast({', '.join(arguments)})")
+
+
+def _check_asked(
+    program: Program, wanted: Mapping[str, Format], everywhere: Format | None, said: Mapping[str, Format], only: Only
+) -> None:
+    """Something is to be changed, and all of it exists."""
     for name in wanted:
         if name not in program.tensors:
             raise FormatError(
                 f"cast: {program.name} has no tensor {name!r}; its tensors are {listed(program.tensors)}"
                 f"{did_you_mean(name, program.tensors)}"
             )
-    if dtype is None and compute is None and accumulate is None and not wanted:
+    if everywhere is None and not wanted and not said:
         raise FormatError("cast: nothing to change; expected a format, compute=, accumulate= or a tensor's name")
-    indices = {index.by for op in program.ops for a in op.reads for index in a.index if isinstance(index, Gathered)}
-    everywhere = format(dtype) if dtype is not None else None
-
-    def stored(item: Tensor) -> Tensor:
-        found = wanted.get(item.name) or (everywhere if item.name not in indices else None)
-        return item if found is None else replace(item, format=found)
-
-    within = {op.name for kernel in chosen(program, only, "cast") for op in kernel.ops}
-
-    def changed(op: Op) -> Op:
-        inside = op.name in within
-        return _recomputed(op, with_tensors(op, stored), compute if inside else None, accumulate if inside else None)
-
-    kernels = changed_kernels(program.kernels, changed)
-    said = [repr(getattr(dtype, "name", dtype))] * (dtype is not None)
-    said += [f"{key}={getattr(value, 'name', value)!r}" for key, value in
-             (("compute", compute), ("accumulate", accumulate), *wanted.items()) if value is not None]  # fmt: skip
-    return program.rewritten(kernels, f"cast({', '.join(said)})")
+    if only is not None and not said:
+        raise FormatError(
+            f"cast: only={only!r} limits compute= and accumulate=, and neither is given; "
+            "cast(p, W='int8') changes the format of one tensor"
+        )
 
 
-def _recomputed(before: Op, after: Op, compute: str | Format | None, accumulate: str | Format | None) -> Op:
+def _recomputed(before: Op, after: Op, said: Mapping[str, Format]) -> Op:
     """The op with its arithmetic following its inputs, where they changed, or as it is told."""
-    formats = [access.tensor.format for access in after.reads]
-    retyped = formats != [access.tensor.format for access in before.reads]
-    found = format(compute) if compute is not None else widest(formats) if retyped else before.compute
-    if accumulate is not None:
-        total = format(accumulate)
-    else:
-        total = before.accumulate if found == before.compute else format(found.accumulator)
-    return replace(after, compute=found, accumulate=total)
+    retyped = _formats(before) != _formats(after)
+    compute = said.get("compute") or (widest(_formats(after)) if retyped else before.compute)
+    natural = before.accumulate if compute == before.compute else format(compute.accumulator)
+    return replace(after, compute=compute, accumulate=said.get("accumulate", natural))
+
+
+def _formats(op: Op) -> list[Format]:
+    """The formats that an op's arithmetic follows: its inputs', or for an opaque op without any, its own."""
+    return [access.tensor.format for access in op.reads or (op.output,)]

@@ -32,25 +32,28 @@ def fuse(program: Program, by: str | None = None, only: Only = None) -> Program:
         if kernel.name not in selected:
             key: object = ("alone", kernel.name)
         elif by == "stage":
-            key = ("stage", kernel.section, kernel.stages[0] if len(kernel.stages) == 1 else kernel.name)
+            key = ("stage", kernel.section, kernel.stages[0]) if len(kernel.stages) == 1 else ("alone", kernel.name)
         else:
             key = ("section", kernel.section)
         groups.setdefault(key, []).append(kernel)
     named: list[Kernel] = []
     taken: set[str] = set()
     for group in groups.values():
-        kept = len(group) == 1 and (by is None or group[0].name not in selected)
-        title = fresh(group[0].name if kept else _title(program, group, by, only), taken)
+        title = fresh(_title(program, group, by, only, selected), taken)
         taken.add(title)
         named.append(_merged(group, title))
     arguments = [f"by={by!r}"] * (by is not None) + [f"only={only!r}"] * (only is not None)
     return program.rewritten(_in_order(named), f"fuse({', '.join(arguments)})")
 
 
-def _title(program: Program, group: Sequence[Kernel], by: str | None, only: Only) -> str:
-    if by == "stage":
-        return group[0].stages[0]
-    return only if isinstance(only, str) else program.name if only is None else group[0].name
+def _title(program: Program, group: Sequence[Kernel], by: str | None, only: Only, selected: set[str]) -> str:
+    """The name of a merged kernel: its stage, what ``only`` says, or the program's; one alone keeps its own."""
+    first = group[0]
+    if by == "stage" and first.name in selected and len(first.stages) == 1:
+        return first.stages[0]
+    if len(group) == 1:
+        return first.name
+    return only if isinstance(only, str) else program.name if only is None else first.name
 
 
 def _merged(group: Sequence[Kernel], title: str) -> Kernel:
@@ -73,17 +76,21 @@ def _in_order(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
     while pending:
         ready = next((place for place in pending if waits[place] <= done.keys()), None)
         if ready is None:
-            raise _not_convex([kernels[place] for place in pending])
+            raise _not_convex(kernels, waits, pending)
         done[ready] = kernels[ready]
         pending.remove(ready)
     return tuple(done.values())
 
 
-def _not_convex(stuck: Sequence[Kernel]) -> TransformError:
-    """The error for kernels that wait for each other: a merged one and what must run between its ops."""
-    merged = max(stuck, key=lambda kernel: len(kernel.ops))
-    between = [k.name for k in stuck if k is not merged and set(k.made) & set(merged.needed)]
+def _not_convex(kernels: Sequence[Kernel], waits: Sequence[set[int]], pending: Sequence[int]) -> TransformError:
+    """The error for kernels that wait for each other: a merged one, and what would have to run between its ops."""
+    cycle = [pending[0]]
+    while len(set(cycle)) == len(cycle):  # each pending kernel waits for another pending one
+        cycle.append(next(place for place in sorted(waits[cycle[-1]]) if place in pending))
+    cycle = cycle[cycle.index(cycle[-1]) + 1 :]
+    merged = max(cycle, key=lambda place: len(kernels[place].ops))
+    between = cycle[(cycle.index(merged) + 1) % len(cycle)]
     return TransformError(
-        f"fuse: {merged.name!r} is not convex: {between[0] if between else stuck[0].name!r} needs a result of one "
-        f"of its ops and another of its ops needs that in turn; fuse it too, or fewer kernels"
+        f"fuse: {kernels[merged].name!r} is not convex: {kernels[between].name!r} needs a result of one of its ops, "
+        f"and another of its ops needs that in turn; fuse {kernels[between].name!r} too, or fewer kernels"
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfmodel.errors import TransformError, did_you_mean, listed
 from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
 
 Only = str | Iterable[str] | None
@@ -18,26 +19,42 @@ def chosen(program: Program, only: Only, verb: str) -> tuple[Kernel, ...]:
     >>> [kernel.name for kernel in chosen(attention(4, 4, 8), "scores", "fuse")]
     ['scores']
     """
+    wanted = _wanted(program, only, verb)
+    return tuple([k for k in program.kernels if wanted is None or wanted & _names(k.ops, k.name)])
+
+
+def chosen_ops(program: Program, only: Only, verb: str) -> set[str]:
+    """The names of the ops that ``only`` names, by themselves, their stage or their kernel. All for None.
+
+    >>> from perfmodel import attention, fuse
+    >>> sorted(chosen_ops(fuse(attention(4, 4, 8)), ["scores", "values"], "cast"))
+    ['scores', 'values']
+    """
+    wanted = _wanted(program, only, verb)
+    pairs = [(kernel, op) for kernel in program.kernels for op in kernel.ops]
+    return {op.name for kernel, op in pairs if wanted is None or wanted & _names([op], kernel.name)}
+
+
+def _wanted(program: Program, only: Only, verb: str) -> set[str] | None:
+    """The names in ``only``, each of which some kernel, stage or op has."""
     if only is None:
-        return program.kernels
-    wanted = (only,) if isinstance(only, str) else tuple(only)
-    found: dict[str, Kernel] = {}
+        return None
+    wanted = list(only) if isinstance(only, Iterable) and not isinstance(only, str) else [only]
+    known = {name for kernel in program.kernels for name in _names(kernel.ops, kernel.name)}
     for name in wanted:
-        matching = [kernel for kernel in program.kernels if name in _names(kernel)]
-        if not matching:
-            known = list(dict.fromkeys([kernel.name for kernel in program.kernels]))
-            stages = [name for kernel in program.kernels for name in sorted(_names(kernel))]
+        if not isinstance(name, str) or name not in known:
             raise TransformError(
-                f"{verb}: {program.name} has no kernel, stage or op {name!r}; its kernels are {listed(known)}"
-                f"{did_you_mean(str(name), stages)}"
+                f"{verb}: {program.name} has no kernel, stage or op {name!r}; its kernels are "
+                f"{listed([kernel.name for kernel in program.kernels])}{did_you_mean(str(name), sorted(known))}"
             )
-        found.update({kernel.name: kernel for kernel in matching})
-    return tuple([kernel for kernel in program.kernels if kernel.name in found])
+    if not wanted:
+        raise TransformError(f"{verb}: only={only!r} names nothing; leave it out to mean all of {program.name}")
+    return set(wanted)
 
 
-def _names(kernel: Kernel) -> set[str]:
-    """Every name that picks the kernel; stage "a.b" is picked by "a.b", "a" and "b"."""
-    names = {kernel.name, *[op.name for op in kernel.ops]}
-    for stage in kernel.stages:
-        names |= {stage, *stage.split(".")}
+def _names(ops: Sequence[Op], kernel: str) -> set[str]:
+    """Every name that picks these ops of a kernel; stage "a.b" is picked by "a.b", "a" and "b"."""
+    names = {kernel, *[op.name for op in ops]}
+    for op in ops:
+        names |= {op.stage, *op.stage.split(".")} if op.stage else set()
     return names

@@ -1,0 +1,105 @@
+"""``perfmodel estimate`` and ``perfmodel explain``: programs from text, counted, and held against chips."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from typing import Any
+
+from perfmodel.catalogue import machine
+from perfmodel.comparing import Comparison
+from perfmodel.errors import ExpressionError, PerfModelError
+from perfmodel.estimation import Estimate, Measured, estimate
+from perfmodel.expressions import Size
+from perfmodel.graph.programs import Program
+from perfmodel.reading import describe, read_size
+from perfmodel.showing import percent, quantity
+from perfmodel.transforms import cast, fuse
+
+
+def estimated(options: argparse.Namespace) -> Any:
+    """Each program on each machine: the workings and a comparison, or both as plain data.
+
+    >>> from perfmodel.cli.options import parser
+    >>> print(estimated(parser().parse_args(["estimate", "gemv(8192, 8192)", "--on", "h100-sxm"])).splitlines()[0])
+    gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak, 100 % of bandwidth
+    """
+    programs, chips = _programs(options), [machine(name) for name in options.on]
+    names = tuple(name.strip() for name in options.effects.split(","))
+    effects = names if len(names) > 1 else names[0]
+    found = [estimate(program, chip, effects=effects) for program, chip in product(programs, chips)]
+    measured = _measured(options.measured, found)
+    if options.json:
+        return _as_data(programs, found, measured)
+    parts = [str(each.explain()) for each in found]
+    if measured is not None:
+        parts[0] += f"\n{_beside(measured)}"
+    return "\n\n".join([*parts, repr(Comparison(tuple(found)))] if len(found) > 1 else parts)
+
+
+def counted(options: argparse.Namespace) -> Any:
+    """The counts of each program with their formulas, or as plain data.
+
+    >>> from perfmodel.cli.options import parser
+    >>> print(counted(parser().parse_args(["explain", "matmul(m, n, k)"])).splitlines()[1])
+      matmul: 2 m n k FLOP; 2 m n + 2 m k + 2 n k B
+    """
+    programs = _programs(options)
+    if options.json:
+        return {"programs": [program.to_dict() for program in programs]}
+    return "\n\n".join(str(program.explain()) for program in programs)
+
+
+def _programs(options: argparse.Namespace) -> list[Program]:
+    """The programs that the text describes, with sizes, format and staging as the options say."""
+    sizes = _sizes(options.at)
+    return [_prepared(describe(text), sizes, options) for text in options.program]
+
+
+def _prepared(program: Program, sizes: dict[str, Size], options: argparse.Namespace) -> Program:
+    if sizes:
+        program = program.at(sizes)
+    if options.dtype is not None:
+        program = cast(program, options.dtype)
+    if options.fuse is not None:
+        program = fuse(program, by=None if options.fuse is True else options.fuse)
+    return program
+
+
+def _sizes(given: list[str]) -> dict[str, Size]:
+    """Sizes by name from texts such as ``n=4096``."""
+    found: dict[str, Size] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name.isidentifier() and equals and value):
+            raise ExpressionError(f"--at {text!r}: expected NAME=SIZE, such as --at n=4096")
+        if name in found:
+            raise ExpressionError(f"--at {text!r}: {name} has a size already: {found[name]}")
+        found[name] = read_size(value, f"--at {name}")
+    return found
+
+
+def _measured(seconds: float | None, found: list[Estimate]) -> Measured | None:
+    if seconds is None:
+        return None
+    if len(found) > 1:
+        raise PerfModelError("--measured: a time is of one program on one machine; give one of each")
+    return found[0].against(seconds)
+
+
+def _beside(measured: Measured) -> str:
+    """A line of the working for a measured time."""
+    return (
+        f"  measured {quantity(measured.seconds, 's')}: {measured.ratio:.3g} times as long; "
+        f"{quantity(measured.flops_per_s, 'FLOP/s')} ({percent(measured.fraction_of_peak)} of peak), "
+        f"{quantity(measured.bytes_per_s, 'B/s')} ({percent(measured.fraction_of_bandwidth)} of bandwidth)"
+    )
+
+
+def _as_data(programs: list[Program], found: list[Estimate], measured: Measured | None) -> dict[str, Any]:
+    return {
+        "programs": [program.to_dict() for program in programs],
+        "estimates": [each.to_dict() for each in found],
+        "comparison": Comparison(tuple(found)).to_dict(),
+        "measured": None if measured is None else measured.to_dict(),
+    }

@@ -1,0 +1,72 @@
+"""``perfmodel machines`` and ``perfmodel formats``: what the library knows, as tables or plain data."""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+from typing import Any
+
+from perfmodel.catalogue import Machine, machine, machines
+from perfmodel.catalogue.words import capacity, counted_units
+from perfmodel.errors import PerfModelError
+from perfmodel.number_formats import Format, format, formats
+from perfmodel.showing import Table, plain, quantity
+
+_MAIN_FORMATS = ("fp32", "fp16", "bf16", "fp8", "int8", "fp4")
+_PEAKS = "dense peaks in FLOP/s (int8: OP/s), on the matrix unit where it has the format; - is not listed"
+_FIELDS = ("name", "kind", "bits", "effective_bits", "exponent_bits", "mantissa_bits", "block", "scale_bits",
+           "max_finite", "min_normal", "accumulator")  # fmt: skip
+
+
+def machines_found(options: argparse.Namespace) -> Any:
+    """The table of chips; the data sheets of those that are named; or either as plain data.
+
+    >>> from perfmodel.cli.options import parser
+    >>> print(machines_found(parser().parse_args(["machines", "--kind", "cpu"])).splitlines()[2].split()[:4])
+    ['lecture-cpu', 'cpu', '16', 'cores']
+    """
+    if options.name and (options.kind or options.vendor):
+        raise PerfModelError("machines: give names, or --kind and --vendor, not both")
+    found = [machine(name) for name in options.name or machines(options.kind, options.vendor)]
+    if options.json:
+        return {"machines": [each.to_dict() for each in found]}
+    return "\n\n".join(str(each.explain()) for each in found) if options.name else _catalogue(found)
+
+
+def _catalogue(chips: list[Machine]) -> str:
+    columns = ("name", "kind", "units", *_MAIN_FORMATS, "bandwidth", "capacity")
+    return repr(Table(_PEAKS, columns, tuple([_row(chip) for chip in chips])))
+
+
+def _row(chip: Machine) -> tuple[str, ...]:
+    peaks = [chip.find_peak(name) for name in _MAIN_FORMATS]
+    rates = ["-" if peak is None else quantity(peak.flops_per_s) for peak in peaks]
+    held = "-" if chip.capacity_bytes is None else capacity(chip.capacity_bytes)
+    return chip.name, chip.kind, counted_units(chip), *rates, quantity(chip.bandwidth_bytes_per_s, "B/s"), held
+
+
+def formats_found(options: argparse.Namespace) -> Any:
+    """The table of number formats, or of those that are named, or either as plain data.
+
+    >>> from perfmodel.cli.options import parser
+    >>> formats_found(parser().parse_args(["formats", "nvfp4", "--json"]))["formats"][0]["effective_bits"]
+    4.5
+    """
+    found = [_fields(format(name)) for name in options.name] or [_fields(each) for each in formats()]
+    if options.json:
+        return {"formats": [plain(fields) for fields in found]}
+    rows = [tuple("-" if value is None else _short(value) for value in fields.values()) for fields in found]
+    return repr(Table("sizes in bits; scale: bits that a block shares", tuple(map(_heading, _FIELDS)), tuple(rows)))
+
+
+def _fields(each: Format) -> dict[str, Any]:
+    values = {name: getattr(each, name) for name in _FIELDS}
+    return {name: float(value) if isinstance(value, Fraction) else value for name, value in values.items()}
+
+
+def _heading(field: str) -> str:
+    return {"max_finite": "largest", "min_normal": "least normal"}.get(field, field.removesuffix("_bits"))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,159 @@
+"""The commands and their options. Each command's own module loads when it is run, so that help is quick."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from perfmodel.errors import PerfModelError
+
+_ABOUT = "What a computation costs, as formulas, and how long it takes on a chip."
+_EXAMPLES = """\
+examples:
+  perfmodel machines --kind gpu
+  perfmodel estimate "matmul(8, 8192, 8192)" --on h100-sxm --on a100-sxm-80gb
+  perfmodel estimate "attention(4096, 4096, 128, heads=32, causal=True)" --fuse stage --on h100-sxm
+  perfmodel explain "softmax(m, n)"
+"""
+_MACHINES = """\
+examples:
+  perfmodel machines                     every chip: peaks, bandwidth, capacity
+  perfmodel machines h100-sxm            its data sheet, with the source of each figure
+  perfmodel machines my-chip.toml        a data sheet of your own
+"""
+_FORMATS = """\
+examples:
+  perfmodel formats
+  perfmodel formats mxfp4 nvfp4 --json
+"""
+_PROGRAM = """\
+A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
+gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with fuse(...), cast(...)
+or sequence(...) around it where wanted. A size is a number, or a formula in symbols such as n or 3*h.
+"""
+_ESTIMATE = f"""\
+{_PROGRAM}
+examples:
+  perfmodel estimate "matmul(8, 8192, 8192)" --on h100-sxm --on a100-sxm-80gb
+  perfmodel estimate "matmul(b, 8192, 8192)" --at b=8 --dtype fp8_e4m3 --on h100-sxm
+  perfmodel estimate "elementwise('relu(x*w + b)', 2**24)" --fuse --on h100-sxm --json
+  perfmodel estimate "matmul(4096, 4096, 4096)" --on h100-sxm --measured 200e-6
+  perfmodel estimate "softmax(4096, 4096)" "fuse(softmax(4096, 4096))" --on h100-sxm
+"""
+_EXPLAIN = f"""\
+{_PROGRAM}
+examples:
+  perfmodel explain "matmul(m, n, k)"
+  perfmodel explain "attention(n, n, 128)" --at n=65536 --fuse stage
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are PerfModelErrors: one line, without the usage above it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise PerfModelError(f"{message} ({self.prog} --help says more)")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands; the options that it returns have ``run``, the command itself.
+
+    >>> parser().parse_args(["estimate", "gemv(n, n)", "--on", "h100-sxm", "--at", "n=8192"]).at
+    ['n=8192']
+    """
+    top = _Parser(prog="perfmodel", description=_ABOUT, **_layout(_EXAMPLES))
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    machines = _command(commands, "machines", "list the chips, or show the data sheet of some", _MACHINES, _machines)
+    machines.add_argument("name", metavar="NAME", nargs="*", help="a chip, or a path ending in .toml: show its sheet")
+    machines.add_argument("--kind", help="only gpu, tpu, npu or cpu")
+    machines.add_argument("--vendor", help="only this vendor")
+    formats = _command(commands, "formats", "list the number formats", _FORMATS, _formats)
+    formats.add_argument("name", metavar="NAME", nargs="*", help="only these")
+    _estimate_options(
+        _command(commands, "estimate", "estimate programs on chips: time, bound, working", _ESTIMATE, _estimate)
+    )
+    _program_options(
+        _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
+    )
+    return top
+
+
+def _layout(examples: str) -> dict[str, Any]:
+    return {"epilog": examples, "formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+
+
+def _command(
+    commands: Any, name: str, about: str, examples: str, run: Callable[[argparse.Namespace], Any]
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about, **_layout(examples))
+    made.add_argument("--json", action="store_true", help="print one JSON document")
+    made.set_defaults(run=run)
+    return made
+
+
+def _program_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("program", metavar="PROGRAM", nargs="+", help="a description such as 'matmul(8, 8192, 8192)'; several compare")
+    add("--at", metavar="NAME=SIZE", action="append", default=[], help="give a symbol or label a size (repeatable)")
+    add("--dtype", metavar="FORMAT", help="cast every tensor to this number format")
+    add("--fuse", metavar="stage", nargs="?", const=True, type=_staging, help="fuse all, or by stage; put it last")
+
+
+def _estimate_options(command: argparse.ArgumentParser) -> None:
+    _program_options(command)
+    add = command.add_argument
+    add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
+    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add("--measured", metavar="SECONDS", type=_seconds, help="set a measured time beside the estimate")
+
+
+def _staging(text: str) -> str:
+    if text != "stage":
+        raise argparse.ArgumentTypeError(f"expected 'stage' or nothing, got {text!r}; put --fuse after the program")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected seconds such as 200e-6, got {text!r}") from None
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"perfmodel {version('perfmodel')}")
+        except PackageNotFoundError:
+            print("perfmodel (run from its source, not installed)")
+        parser.exit()
+
+
+def _machines(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.listing import machines_found
+
+    return machines_found(options)
+
+
+def _formats(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.listing import formats_found
+
+    return formats_found(options)
+
+
+def _estimate(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.answers import estimated
+
+    return estimated(options)
+
+
+def _explain(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.answers import counted
+
+    return counted(options)

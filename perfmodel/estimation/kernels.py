@@ -1,0 +1,210 @@
+"""One kernel on one machine: its time, what bounds it, and how far it stands from the ridge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from perfmodel.effects.roofline import Roofline, Term
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import Size, is_concrete
+from perfmodel.graph.counting import summed
+from perfmodel.graph.counts import KernelCount
+
+UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
+_BEYOND = "beyond what a float holds"
+NEARLY_ONE = 1 - 2**-50  # times that differ by less are equal: each is rounded a few times, by 2^-53
+_UNITS = ("matrix", "vector", "special", "memory")  # compute first: it is the bound where both take as long
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEstimate:
+    """One kernel's roofline: its terms, and the time of one run (their maximum).
+
+    >>> from perfmodel import estimate, matmul
+    >>> kernel = estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").kernels[0]
+    >>> [(term.resource, f"{term.seconds * 1e6:.1f} us") for term in kernel.roofline.terms]
+    [('matrix bf16', '138.9 us'), ('hbm', '30.0 us')]
+    """
+
+    count: KernelCount
+    roofline: Roofline
+
+    @property
+    def name(self) -> str:
+        """The kernel's name.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8, 8), "h100-sxm").kernels[0].name
+        'matmul'
+        """
+        return self.count.kernel.name
+
+    @property
+    def repeat(self) -> Size:
+        """How often it runs.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8, 8).repeat(80), "h100-sxm").kernels[0].repeat
+        80
+        """
+        return self.count.kernel.repeat
+
+    @property
+    def memory(self) -> Term:
+        """The memory term.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(8, 8, 8), "h100-sxm").kernels[0].memory.amount == 3 * 2 * 8 * 8
+        True
+        """
+        return self.roofline.terms[-1]
+
+    def unit_seconds(self) -> dict[str, Any]:
+        """Seconds by unit: the formats of one unit take turns, units and memory overlap.
+
+        >>> from perfmodel import estimate, matmul
+        >>> list(estimate(matmul(8, 8, 8), "h100-sxm").kernels[0].unit_seconds())
+        ['matrix', 'memory']
+        """
+        found: dict[str, Any] = {}
+        for term in self.roofline.terms:
+            unit = term.unit
+            found[unit] = found[unit] + term.seconds if unit in found else term.seconds
+        return found
+
+    @property
+    def time_s(self) -> Any:
+        """Seconds of one run: a float, or a formula.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul("n", "n", "n"), "h100-sxm").kernels[0].time_s
+        Max(n**2/558720000000, n**3/494700000000000)
+        """
+        return longest(self.unit_seconds().values())
+
+    @property
+    def compute_s(self) -> Any:
+        """Seconds of the busiest compute unit (0 for a kernel that only moves data).
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul("n", "n", "n"), "h100-sxm").kernels[0].compute_s
+        n**3/494700000000000
+        """
+        return longest([seconds for unit, seconds in self.unit_seconds().items() if unit != "memory"])
+
+    @property
+    def flops_per_s(self) -> Any:
+        """Attained FLOP/s (special operations not counted).
+
+        >>> from perfmodel import Machine, estimate, matmul
+        >>> estimate(matmul(8, 8, 8), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).kernels[0].flops_per_s
+        2666666666.6666665
+        """
+        return ratio(summed(self.count.works, ("matrix", "vector")), self.time_s)
+
+    @property
+    def bytes_per_s(self) -> Any:
+        """Attained bytes per second at the memory level.
+
+        >>> from perfmodel import Machine, estimate, matmul
+        >>> estimate(matmul(8, 8, 8), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).kernels[0].bytes_per_s
+        1000000000.0
+        """
+        return ratio(self.memory.amount, self.time_s)
+
+    @property
+    def ridge_ratio(self) -> Any:
+        """Intensity over the ridge point, which is compute over memory seconds: above 1 it is past the ridge.
+
+        >>> from perfmodel import Machine, estimate, matmul
+        >>> estimate(matmul(8, 8, 8), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).kernels[0].ridge_ratio
+        0.0026666666666666666
+        """
+        return ratio(self.compute_s, self.memory.seconds)
+
+    @property
+    def bottleneck(self) -> str:
+        """The resource that takes longest: "matrix bf16", "hbm", ...; compute where they are equal.
+
+        >>> from perfmodel import estimate, softmax
+        >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm").kernels][:3]
+        ['hbm', 'hbm', 'hbm']
+        """
+        seconds = self.unit_seconds()
+        if not all(is_concrete(item) for item in seconds.values()):
+            return UNDECIDED
+        most = max(seconds.values())
+        unit = next(name for name in _UNITS if name in seconds and seconds[name] >= most * NEARLY_ONE)
+        return max([term for term in self.roofline.terms if term.unit == unit], key=lambda term: term.seconds).resource
+
+    @property
+    def bound(self) -> str:
+        """One of "compute" and "memory"; "depends" where symbols have no values.
+
+        >>> from perfmodel import estimate, matmul
+        >>> [estimate(matmul(n, n, n), "h100-sxm").kernels[0].bound for n in (64, 4096, "n")]
+        ['memory', 'compute', 'depends']
+        """
+        named = self.bottleneck
+        return named if named == UNDECIDED else "memory" if named == self.memory.resource else "compute"
+
+
+def longest(seconds: Iterable[Any]) -> Any:
+    """The largest of some times: a float, or a ``Max`` where they hold symbols; 0 for none.
+
+    >>> longest([1, 2.5]), longest([])
+    (2.5, 0.0)
+    """
+    found = list(seconds)
+    if all(is_concrete(item) for item in found):
+        return float(max(found, default=0.0))
+    return sympy.Max(*found, evaluate=False) if len(found) > 1 else found[0]
+
+
+def added(seconds: Iterable[Any]) -> Any:
+    """The sum of some times: a float, or a formula.
+
+    >>> added([1, 2.5])
+    3.5
+    """
+    found = list(seconds)
+    if not all(is_concrete(item) for item in found):
+        return sympy.Add(*found)
+    result = float(sum(found))
+    if math.isinf(result):
+        raise DimensionError(f"a time of more than 1e308 s: {_BEYOND}")
+    return result
+
+
+def repeated(seconds: Any, times: Size) -> Any:
+    """The time of so many runs.
+
+    >>> repeated(0.5, 80)
+    40.0
+    """
+    try:
+        return seconds * times
+    except OverflowError:
+        raise DimensionError(f"{seconds} s, {times.bit_length()} bits of times over: {_BEYOND}") from None
+
+
+def ratio(amount: Any, seconds: Any) -> Any:
+    """An amount over a time: a float, or a formula; nan where no part of the work has a known rate.
+
+    >>> ratio(6, 3), ratio(6, 0.0)
+    (2.0, nan)
+    """
+    if not (is_concrete(amount) and is_concrete(seconds)):
+        found = amount / seconds
+        return float(found) if is_concrete(found) else found
+    if seconds == 0:
+        return math.nan
+    try:
+        return float(amount) / float(seconds)
+    except OverflowError:
+        raise DimensionError(f"an amount or a time of more than 1e308: {_BEYOND}") from None

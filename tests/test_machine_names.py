@@ -1,0 +1,70 @@
+"""Machines by name: ids and aliases as people write them, and what is said where a name is not one product."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.catalogue import Machine, machine, machines
+from perfmodel.errors import MachineError
+
+
+def test_machines_are_ordered_by_kind_vendor_and_year_and_can_be_chosen() -> None:
+    """machines() lists GPUs before TPUs before CPUs, and takes a kind and a vendor in any case."""
+    kinds = [machine(name).kind for name in machines()]
+    assert kinds == sorted(kinds, key=["gpu", "tpu", "npu", "cpu"].index)
+    assert machines(kind="cpu") == ("lecture-cpu",)
+    assert machines(vendor="NVIDIA") == machines(vendor="nvidia") == machines(kind="gpu", vendor="Nvidia")
+    with pytest.raises(MachineError, match=r"no kind 'gpus' \(did you mean 'gpu'\?\)"):
+        machines(kind="gpus")
+
+
+def test_no_name_stands_for_two_chips() -> None:
+    """Aliases are unique, and none is another chip's id, so each resolves to its own chip."""
+    for name in machines():
+        assert all(machine(alias) is machine(name) for alias in machine(name).aliases)
+
+
+@pytest.mark.parametrize("name", ["h100-sxm", "H100-SXM", " h100 sxm ", "H100_SXM", "H100-SXM5", "h100 80gb hbm3"])
+def test_case_spaces_and_underscores_do_not_matter(name: str) -> None:
+    """A name is found as people write it."""
+    assert machine(name) is machine("h100-sxm")
+
+
+def test_a_machine_is_returned_as_it_is() -> None:
+    """Where a machine is wanted, a name or a machine will do."""
+    own = Machine(peak=1e12, bandwidth_bytes_per_s=1e9)
+    assert machine(own) is own
+
+
+def test_a_bare_h100_is_refused_with_its_variants() -> None:
+    """They differ by a third: 989.4 / 756.5 = 1.31 in peak, 3.352 / 2.039 = 1.64 in bandwidth."""
+    with pytest.raises(MachineError) as refused:
+        machine("H100")
+    text = str(refused.value)
+    assert "h100-pcie (matrix bf16 756.5 TFLOP/s, 2.039 TB/s" in text
+    assert "h100-sxm (matrix bf16 989.4 TFLOP/s, 3.352 TB/s" in text
+    assert "They differ by 31 % in peak and 64 % in bandwidth" in text
+    with pytest.raises(MachineError, match=r"'a100 80gb' is several products: a100-pcie-80gb .*; a100-sxm-80gb "):
+        machine("a100 80gb")
+
+
+def test_an_inexact_name_is_refused_with_the_nearest() -> None:
+    """A V100 has several capacities and forms, of which the catalogue has one: it is offered, never taken."""
+    with pytest.raises(MachineError, match="no chip is named 'V100'; the nearest is v100-sxm2-16gb"):
+        machine("V100")
+    with pytest.raises(MachineError, match=r"no chip 'h100-smx' \(did you mean 'h100-sxm'\?\); there are "):
+        machine("h100-smx")
+
+
+@pytest.mark.parametrize("name", ["", " ", "-", "../h100-sxm", "h100-sxm\0", "hardware/h100-sxm", "__init__", "*"])
+def test_names_that_are_none_are_refused(name: str) -> None:
+    """A name is looked up among the sheets, never used as a path."""
+    with pytest.raises(MachineError, match="machine: no chip "):
+        machine(name)
+
+
+@pytest.mark.parametrize("which", [None, 3, True, ["h100-sxm"], b"h100-sxm"])
+def test_what_is_no_name_is_refused(which: object) -> None:
+    """Only text, a path or a machine names a machine."""
+    with pytest.raises(MachineError, match=r"expected a name, a path ending in \.toml or a Machine"):
+        machine(which)  # type: ignore[arg-type]
