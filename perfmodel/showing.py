@@ -78,17 +78,22 @@ def formula(value: Size, order: Sequence[str] = ()) -> str:
     """A formula as one writes it: ``2 m n k`` with the symbols in the order given.
 
     >>> m, n = sympy.symbols("m n", integer=True, positive=True)
-    >>> formula(2 * n * m + m**2, ["m", "n"]), formula(12)
-    ('m^2 + 2 m n', '12')
+    >>> formula(2 * n * m + m**2, ["m", "n"]), formula(2 * m + 2 * n), formula(12)
+    ('m^2 + 2 m n', '2 (m + n)', '12')
     """
     if not isinstance(value, sympy.Expr):
         return str(value)
-    return _written(value, {name: place for place, name in enumerate(order)})
+    return _written(value, {name: place for place, name in enumerate(dict.fromkeys(order))})
 
 
 def _written(value: sympy.Expr, order: dict[str, int]) -> str:
     if isinstance(value, sympy.Add):
-        return _sum_written(value, order)
+        common, rest = value.primitive()
+        if any(term.as_coeff_Mul()[0] != 1 for term in rest.args):
+            return _sum_written(value, order)
+        inside = _sum_written(rest, order)
+        above = inside if common == 1 else f"({inside})" if common.p == 1 else f"{common.p} ({inside})"
+        return above if common.q == 1 else f"{above} / {common.q}"
     if isinstance(value, sympy.Mul):
         return _product_written(value, order)
     if isinstance(value, sympy.Pow) and (value.exp.is_Symbol or (value.exp.is_Integer and value.exp > 0)):
@@ -122,8 +127,7 @@ def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
 
 
 def _grouped(value: sympy.Expr, order: dict[str, int]) -> str:
-    text = _written(value, order)
-    return f"({text})" if isinstance(value, sympy.Add) else text
+    return f"({_sum_written(value, order)})" if isinstance(value, sympy.Add) else _written(value, order)
 
 
 def _first(value: sympy.Expr, order: dict[str, int]) -> tuple[list[int], str]:

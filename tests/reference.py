@@ -80,11 +80,11 @@ def differences(program: Program) -> dict[Any, tuple[Any, Any]]:
         ours = (said[key].elements, said[key].bytes) if key in said else (0, 0)
         theirs = found.moved.get(key, (0, 0))
         noted = key in said and bool(said[key].note)
-        if not (ours == theirs or noted and ours[0] >= theirs[0] and ours[1] >= theirs[1]):
+        if not (ours == theirs or (noted and ours[0] >= theirs[0] and ours[1] >= theirs[1])):
             wrong[key] = (ours, theirs)
     hulls = any(transfer.note for transfer in said.values())
     for name, (one, other) in _totals(program, found).items():
-        if not (one == other or hulls and name in MOVED and one >= other):
+        if not (one == other or (hulls and name in MOVED and one >= other)):
             wrong[name] = (one, other)
     return wrong
 

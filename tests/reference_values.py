@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.graph.indexing import Gathered
-from perfmodel.graph.nodes import Access, Op, Scalar
+from perfmodel.graph.nodes import Access, Op
+from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 
 Array = Any
@@ -27,10 +28,11 @@ def _sigmoid(x: Array) -> Array:
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum,
-    "neg": np.negative, "square": np.square, "pow": np.power, "less": lambda x, y: (x < y) * 1.0, "copy": lambda x, *by: x,
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "relu": lambda x: np.maximum(x, 0),
-    "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x), "gelu": lambda x: x * (1 + _erf(x / math.sqrt(2))) / 2,
-    "softplus": lambda x: np.log1p(np.exp(x)), "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "pow": np.power, "less": lambda x, y: (x < y) * 1.0, "copy": lambda x, *by: x, "neg": np.negative,
+    "square": np.square, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "relu": lambda x: np.maximum(x, 0), "sigmoid": _sigmoid,
+    "silu": lambda x: x * _sigmoid(x), "gelu": lambda x: x * (1 + _erf(x / math.sqrt(2))) / 2,
+    "softplus": lambda x: np.log1p(np.exp(x)),
 }  # fmt: skip
 STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
 SUMMED: dict[str, Callable[..., Array]] = {
@@ -57,9 +59,7 @@ def _value(op: Op, known: Mapping[str, Array]) -> Array:
     labels = [axis.label for axis in op.space]
     shape = tuple(int(axis.extent) for axis in op.space)
     grid = dict(zip(labels, np.indices(shape), strict=True))
-    operands = [
-        _scalar(item) if isinstance(item, Scalar) else _read(item, grid, shape, known) for item in op.inputs
-    ]
+    operands = [_scalar(item) if isinstance(item, Scalar) else _read(item, grid, shape, known) for item in op.inputs]
     allowed = _allowed(op, grid, shape)
     gone = tuple(place for place, label in enumerate(labels) if label not in op.output.index)
     if op.kind == "map":

@@ -13,7 +13,8 @@ import pytest
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import dims
 from perfmodel.graph.algebra import finite_number
-from perfmodel.graph.nodes import Scalar, tensor
+from perfmodel.graph.nodes import tensor
+from perfmodel.graph.operands import Scalar
 
 x, y = tensor("x", {"i": 4}), tensor("y", {"i": 4})
 BINARY = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow}

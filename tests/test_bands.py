@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from perfmodel.expressions import bind, dims
 from perfmodel.graph.bands import at_most, band_pairs, chunk_pairs, greatest, least, positive_part, series

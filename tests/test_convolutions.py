@@ -175,7 +175,7 @@ def test_tensors_cost_what_sizes_cost() -> None:
 def test_pooling_reduces_its_windows() -> None:
     """2x2 of stride 2 (the kernel, where no stride is given): one compare for each of four points."""
     p = pm.pool2d(batch=8, height=32, width=32, channels=16, kernel=2)
-    assert p.outputs[0].extents == (8, 16, 16, 16)
+    assert p.outputs[0].extents == (8, 1, 16, 16, 16)
     assert p.flops == p.flops_by_unit["vector"] == (8 * 16) * (16 * 16) * (2 * 2)
     assert (p.elements_read, p.elements_written) == (8 * 16 * 32 * 32, 8 * 16 * 16 * 16)
 
@@ -183,7 +183,7 @@ def test_pooling_reduces_its_windows() -> None:
 def test_a_mean_pool_divides_once_an_output() -> None:
     """A global average over 7 x 7 adds 49 and divides once for each channel."""
     p = pm.pool2d(batch=1, height=7, width=7, channels=512, kernel=7, function="mean")
-    assert p.outputs[0].extents == (1, 512, 1, 1)
+    assert p.outputs[0].extents == (1, 1, 512, 1, 1)
     assert p.flops == 512 * 49 + 512
 
 

@@ -1,4 +1,4 @@
-"""Inputs of compiled formulas: every kind of array that holds whole numbers gives the same counts, others are refused."""
+"""Inputs of compiled formulas: whole numbers in any kind of array count alike, anything else is refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WHOLE_ARRAYS = [
     memoryview(bytes([1, 12, 25])),
     np.array([1, 12, 25], dtype=">i8"),
     np.array([25, 0, 12, 0, 1])[::-2],
-    *(np.array([1, 12, 25], dtype) for dtype in "b B h H i I q Q e f d".split()),
+    *(np.array([1, 12, 25], dtype) for dtype in "bBhHiIqQefd"),
 ]
 
 
@@ -92,7 +92,7 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("values", BAD_ARRAYS.values(), ids=BAD_ARRAYS)
 def test_what_is_no_array_of_dimensions_is_refused(values: Any) -> None:
     """One bad value among any number: an error of ours that begins with the symbol."""
-    with pytest.raises(PerfModelError, match="^m"):
+    with pytest.raises(PerfModelError, match=r"^m"):
         DOZENS(m=values)
 
 
@@ -119,7 +119,7 @@ def test_quantities_are_any_positive_numbers(values: Any) -> None:
 def test_bad_quantities_are_refused(bad: float) -> None:
     """Alone and in an array, by the name of the symbol."""
     for value in (bad, [1.0, bad], np.array([1.0, bad])):
-        with pytest.raises(DimensionError, match="^clk = "):
+        with pytest.raises(DimensionError, match=r"^clk = "):
             evaluate(m / clk, m=3, clk=value)
 
 

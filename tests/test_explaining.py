@@ -7,7 +7,7 @@ import re
 import pytest
 
 import perfmodel as pm
-from perfmodel.showing import quantity
+from perfmodel.showing import formula, quantity
 
 MINE = pm.Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine")
 LEFT_OUT = "  left out tile and wave quantization; occupancy; "
@@ -26,10 +26,12 @@ def test_one_kernel_reads_like_a_napkin() -> None:
         f"matmul(m=512 n=256 k=128, bf16) on mine: {quantity(moved / 1e10, 's')}, memory-bound (memory), "
         f"{100 * (work / 1e12) / (moved / 1e10):.0f} % of peak, 100 % of bandwidth"
     )
+    m, n, k = pm.dims("m n k")
+    read = formula(2 * m * k + 2 * k * n + 2 * m * n, ["m", "n", "k"])
     words = [re.split(r"  +", line.strip()) for line in lines[1:]]
     assert words[0] == ["work", f"2 m n k = {quantity(work, 'FLOP')}", "/ 1 TFLOP/s (matrix bf16)",
                         quantity(work / 1e12, "s")]  # fmt: skip
-    assert words[1] == ["memory", f"2 m n + 2 m k + 2 n k = {quantity(moved, 'B')}", "/ 10 GB/s (memory)",
+    assert words[1] == ["memory", f"{read} = {quantity(moved, 'B')}", "/ 10 GB/s (memory)",
                         quantity(moved / 1e10, "s"), "<- bound"]  # fmt: skip
     intensity = work / moved
     assert words[2] == ["ridge", f"{intensity:.4g} FLOP/B against 100: {100 / intensity:.3g} times short of it"]
@@ -73,6 +75,14 @@ def test_kernels_that_cannot_be_one_are_left_as_they_are() -> None:
     first, *rest = p.kernels
     odd = p.rewritten((type(first)(first.name, first.ops, 3), *rest), "odd()")
     assert not any(line.startswith("  fuse") for line in explained(odd))
+
+
+def test_nothing_known_bounds_nothing() -> None:
+    """Where no part has a known rate, no line is marked as the bound and the title says so."""
+    lines = explained(pm.workload(flops=4, dtype="mxfp4"), "h100-sxm")
+    assert lines[0] == "workload() on h100-sxm: no part of it has a known rate on h100-sxm"
+    assert not any("<- bound" in line for line in lines)
+    assert lines[-1].startswith("  left out matrix mxfp4: h100-sxm lists no such rate; ")
 
 
 def test_repetitions_are_said() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from perfmodel.errors import DimensionError, ExpressionError
 from perfmodel.expressions import ceil_div, compile_formula, dims, evaluate, reals
@@ -49,7 +48,7 @@ def test_whole_valued_formulas_are_counts(formula: Any) -> None:
 @pytest.mark.parametrize("formula", [n / 2, m * n / 2, n * (n + 1) / 3, m / n, 2.0 * m, sympy.sqrt(m) ** 2 * clk, clk])
 def test_other_formulas_are_times(formula: Any) -> None:
     """What may be a fraction at some point is float64 at all points."""
-    assert evaluate(formula, dict.fromkeys(formula.free_symbols, [2])).dtype == "float64"
+    assert evaluate(formula, {symbol: [2] for symbol in formula.free_symbols}).dtype == "float64"
 
 
 def test_a_remainder_of_fractions_is_exact() -> None:
@@ -89,7 +88,7 @@ REFUSED = {
 @pytest.mark.parametrize("formula", REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_computed_exactly_is_refused(formula: Any) -> None:
     """With the piece at fault, before any number is computed."""
-    with pytest.raises(ExpressionError, match="^compile: "):
+    with pytest.raises(ExpressionError, match=r"^compile: "):
         compile_formula(formula)
 
 

@@ -174,7 +174,7 @@ def test_a_machine_in_symbols_keeps_them() -> None:
 
 
 NOT_QUANTITIES = [
-    0, -1, 0.0, float("nan"), float("inf"), 1e-320, 10**400, True, np.True_, "3e12", "", b"1", [1], {}, 1j, object(),
+    0, -1, 0.0, float("nan"), float("inf"), 1e-320, 10**400, True, np.True_, "3e12", "", b"1", [1], {}, 1j, ...,
     sympy.oo, -sympy.oo, sympy.zoo, sympy.nan, sympy.I, sympy.Integer(0), sympy.Integer(-3), -BW, BW * 0, sympy.true,
     sympy.Symbol("x", negative=True), sympy.sqrt(2) - 2, BW > 1,
 ]  # fmt: skip

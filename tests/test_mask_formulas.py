@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from perfmodel.expressions import Size, bind, dims
+from perfmodel.expressions import Size, bind, dims, remainder
 from perfmodel.graph.masks import Mask, banded, causal, chunked
 
 n, p, q, kv, w, c, a, b = dims("n p q kv w c a b")
@@ -92,7 +91,7 @@ def test_formulas_stay_small() -> None:
 
 def test_chunks_are_whole_squares_and_a_ragged_one() -> None:
     """n / c squares of c and one of what is left; causal ones from q to kv need no Min."""
-    assert chunked("q", "kv", c).pairs(n, n) == c**2 * sympy.floor(n / c) + sympy.Mod(n, c) ** 2
+    assert chunked("q", "kv", c).pairs(n, n) == c**2 * sympy.floor(n / c) + remainder(n, c) ** 2
     assert not causal(chunk=c).pairs(q, kv).atoms(sympy.Min)
     more_rows = chunked("q", "kv", c, "start").pairs(kv + p, kv)
     assert more_rows.atoms(sympy.floor) == {sympy.floor(kv / c)}  # the keys end first: their chunks count

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from perfmodel.errors import CapacityError, DimensionError, ExpressionError, LabelError, PerfModelError
 from perfmodel.expressions import dims

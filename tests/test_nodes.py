@@ -15,7 +15,8 @@ from perfmodel.expressions import dims
 from perfmodel.graph.building import contracted, reduced, window
 from perfmodel.graph.indexing import Affine, Axis
 from perfmodel.graph.masks import Mask, causal
-from perfmodel.graph.nodes import Access, Op, Scalar, Tensor, applied, mapped, tensor
+from perfmodel.graph.nodes import Access, Op, Tensor, applied, mapped, tensor
+from perfmodel.graph.operands import Scalar
 from perfmodel.number_formats import format
 
 m, n = dims("m n")

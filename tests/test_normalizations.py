@@ -59,8 +59,11 @@ def test_a_layernorm_takes_two_means() -> None:
 def test_the_moments_form_takes_two_sums_of_one_pass() -> None:
     """mean(x^2) - mean(x)^2: both means read x itself, so neither waits for the other."""
     p = pm.layernorm(M, N, form="moments")
-    means = [op for op in p.ops if op.function == "mean"]
-    assert [access.tensor.name for op in means for access in op.reads] == ["x", "square"]
+    read = {op.output.tensor.name: [access.tensor.name for access in op.reads] for op in p.ops}
+    assert [read[op.output.tensor.name] for op in p.ops if op.function == "mean"] == [["x"], ["square"]]
+    assert read["square"] == ["x"]
+    # nine steps and two more: the square of the mean, and its subtraction, of one row each
+    assert p.flops == pm.layernorm(M, N).flops + 2 * M
     assert pm.fuse(p).elements_read == M * N + 2 * N
 
 

@@ -6,8 +6,7 @@ import pickle
 
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from perfmodel.expressions import bind, dims, remainder
 from perfmodel.expressions.remainders import Mod

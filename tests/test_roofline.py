@@ -90,7 +90,7 @@ def test_accumulators_have_their_own_peaks() -> None:
 
 
 def test_special_operations_fall_back_on_fp32() -> None:
-    """Where a chip lists exp and its like in fp32 only, narrower ones run at that rate, with a remark; fp64 has none."""
+    """Where a chip lists exp and its like in fp32 only, narrower ones run at that rate, with a remark; fp64 none."""
     (count,) = pm.program(pm.exp(pm.tensor("x", {"i": 64}))).counted
     found = roofline(count, H100)
     assert found.terms[0].rate == H100.peak("fp32", unit="special")

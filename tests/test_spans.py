@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -153,6 +154,11 @@ def test_the_usual_windows_have_short_formulas(stride: int, taps: int, padding: 
     assert (span.note, span.count - count) == ("", 0)
 
 
+def test_a_dilated_window_over_a_window_is_dense_whatever_the_extent() -> None:
+    """3 taps reach 3 places however few windows there are, so that a dilation of 2 leaves no gap."""
+    assert lattice_span(Lattice(0, ((1, h - 6), (2, 3), (1, 3))), h) == interval(0, h)
+
+
 def test_what_symbols_leave_open_is_a_hull() -> None:
     """One window of a dilation has gaps, several may fill them: with a symbolic number the hull is counted."""
     assert lattice_span(Lattice(0, ((1, n), (2, 3))), n + 4) == Span(
@@ -186,15 +192,21 @@ def test_a_span_covers_only_what_it_holds(one: Lattice, other: Lattice, extent: 
     assert not first.covers(second) or touched(other, extent) <= touched(one, extent)
 
 
+def test_nothing_adds_nothing() -> None:
+    """A span that touches no element is part of any other, wherever it stands."""
+    assert united(interval(5, 5), interval(0, 2)) == united(interval(0, 2), interval(5, 5)) == interval(0, 2)
+
+
 def test_symbolic_intervals_unite_where_their_order_is_known() -> None:
     """[0, n) and [0, n + 4) are [0, n + 4); of [0, n) and [8, 16) only the hull is known."""
     assert united(interval(0, n), interval(0, n + 4)) == interval(0, n + 4)
     assert united(interval(0, n), interval(8, 16)).note == HULL_NOTE
 
 
-@given(places=SPANS, extent=st.integers(1, 60), block=st.integers(1, 9))
-def test_blocks_of_a_span_are_counted(places: Lattice, extent: int, block: int) -> None:
+@given(places=SPANS, extent=st.integers(1, 60), block=st.integers(1, 9), rolled=st.booleans())
+def test_blocks_of_a_span_are_counted(places: Lattice, extent: int, block: int, rolled: bool) -> None:
     """The blocks (of a scale each) that hold a touched element, listed one by one."""
+    places = replace(places, modulo=extent if rolled else None)
     blocks = {place // block for place in touched(places, extent)}
     assert blocks_touched(lattice_span(places, extent), block) == (len(blocks), True)
 

@@ -42,7 +42,7 @@ def counted(options: argparse.Namespace) -> Any:
 
     >>> from perfmodel.cli.options import parser
     >>> print(counted(parser().parse_args(["explain", "matmul(m, n, k)"])).splitlines()[1])
-      matmul: 2 m n k FLOP; 2 m n + 2 m k + 2 n k B
+      matmul: 2 m n k FLOP; 2 (m n + m k + n k) B
     """
     programs = _programs(options)
     if options.json:

@@ -19,7 +19,8 @@ from perfmodel.errors import LabelError, listed
 from perfmodel.expressions import size
 from perfmodel.graph.building import contracted
 from perfmodel.graph.masks import Mask, causal as causal_mask
-from perfmodel.graph.nodes import Scalar, Tensor, mapped, tensor
+from perfmodel.graph.nodes import Tensor, mapped, tensor
+from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
 from perfmodel.number_formats import Format

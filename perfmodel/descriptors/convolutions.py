@@ -22,7 +22,7 @@ from perfmodel.graph.functions import REDUCTIONS
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.nodes import Tensor, tensor
 from perfmodel.graph.programs import Program
-from perfmodel.graph.tracing import program
+from perfmodel.graph.tracing import labels_behind, program
 
 
 @overload
@@ -89,7 +89,7 @@ def _convolved(
         raise LabelError(
             f"conv2d(x, w): expected x[batch, group, c, h, w] and w[group, f, c, r, s], got {x!r} and {weight!r}"
         )
-    taken = set(x.labels)
+    taken = labels_behind(x)
     f, r, s = [fresh(label, taken) for label in weight.labels[1:2] + weight.labels[3:]]
     weight = weight.rename(dict(zip(weight.labels, (x.labels[1], f, x.labels[2], r, s), strict=True)))
     out = [fresh(label, taken | {f, r, s}) for label in ("p", "q")]
@@ -153,12 +153,13 @@ def pool2d(
     name: str | None = None,
     stage: str = "pool2d",
 ) -> Program | Tensor:
-    """y[batch, c, p, q] = max (or "sum", "mean", "min") over r, s of x[batch, c, stride p + r - padding, ...].
+    """y[batch, group, c, p, q]: the max (or "sum", "mean", "min") of x[batch, group, c, stride p + r - padding, ...].
 
-    The stride is the kernel where it is not given. With a tensor, its last two axes are pooled.
+    The stride is the kernel where it is not given. The axes are those of a convolution's result (one group).
+    With a tensor, its last two axes are pooled.
 
     >>> pool2d(batch=1, height=64, width=64, channels=8, kernel=2).outputs[0].extents
-    (1, 8, 32, 32)
+    (1, 1, 8, 32, 32)
     """
     one_of(function, REDUCTIONS, "pool2d: function")
     if isinstance(batch, Tensor):
@@ -168,7 +169,7 @@ def pool2d(
     unused("pool2d", "sizes", name=(name, None), stage=(stage, "pool2d"))
     batch, height, width, channels = sizes("pool2d", batch=batch, height=height, width=width, channels=channels)
     formats = Dtypes(dtype, ("x", "y"), "pool2d")
-    x = tensor("x", {"batch": batch, "c": channels, "h": height, "w": width}, formats["x"])
+    x = tensor("x", {"batch": batch, "group": 1, "c": channels, "h": height, "w": width}, formats["x"])
     y = _pooled(x, kernel, stride, padding, function, None, stage)
     return program(result(y, "y", formats.output("y")), name="pool2d")
 
@@ -178,7 +179,7 @@ def _pooled(
 ) -> Tensor:  # fmt: skip
     checked_tensors("pool2d(x)", x, axes=2)
     taps = pair(kernel, "pool2d: kernel")
-    taken = set(x.labels)
+    taken = labels_behind(x)
     r, s = fresh("r", taken), fresh("s", taken)
     out = [fresh(label, taken | {r, s}) for label in ("p", "q")]
     steps = taps if stride is None else stride

@@ -9,7 +9,8 @@ from typing import Any
 from perfmodel.errors import ExpressionError, did_you_mean, listed
 from perfmodel.expressions import parse_tree
 from perfmodel.graph.functions import FUNCTIONS
-from perfmodel.graph.nodes import Scalar, Tensor, mapped
+from perfmodel.graph.nodes import Tensor, mapped
+from perfmodel.graph.operands import Scalar
 
 _OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",

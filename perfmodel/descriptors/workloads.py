@@ -10,7 +10,8 @@ import sympy
 from perfmodel.descriptors.arguments import one_of
 from perfmodel.errors import DimensionError, LabelError
 from perfmodel.expressions import Size, dimension, parse_size, reals
-from perfmodel.graph.nodes import Given, applied
+from perfmodel.graph.nodes import applied
+from perfmodel.graph.operands import Given
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tracing import program
 from perfmodel.number_formats import Format, format

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfmodel.estimation.kernels import KernelEstimate
     from perfmodel.estimation.values import Estimate
 
+_LONGEST = 64  # characters of a formula that still fits beside its rate and time
 _AMOUNTS = {"matrix": "FLOP", "vector": "FLOP", "special": "op", "memory": "B"}
 
 
@@ -57,7 +58,8 @@ def conclusion(estimate: Estimate) -> str:
         return f"no part of it has a known rate on {estimate.machine.name}"
     bound = f"{estimate.bound}-bound ({estimate.bottleneck})"
     shares = f"{percent(estimate.fraction_of_peak)} of peak, {percent(estimate.fraction_of_bandwidth)} of bandwidth"
-    return f"{quantity(estimate.time_s, 's')}, {bound}, {shares}"
+    least = "at least " if any(item.roofline.unknown for item in estimate.kernels) else ""
+    return f"{least}{quantity(estimate.time_s, 's')}, {bound}, {shares}"
 
 
 def explained(estimate: Estimate) -> Text:
@@ -67,8 +69,8 @@ def explained(estimate: Estimate) -> Text:
     >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
     >>> explained(e)
     matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth
-      work     2 m n k = 268.4 MFLOP             / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
-      memory   2 m n + 2 m k + 2 n k = 1.573 MB  / 10 GB/s (memory)         157.3 us
+      work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
+      memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
       left out tile and wave quantization; ...
     """
@@ -101,6 +103,8 @@ def _term_row(term: Term, kernel: KernelEstimate, formal: Any, order: list[str])
     name = {"matrix": "work", "memory": "memory"}.get(term.unit, term.unit)
     general = formal.bytes if term.unit == "memory" else total([formal.works[place].operations for place in term.works])
     amount = worked(term.amount, general, order, _AMOUNTS[term.unit])
+    if len(amount) > _LONGEST and is_concrete(term.amount):
+        amount = quantity(term.amount, _AMOUNTS[term.unit])  # the formula stands in p.explain()
     rate = quantity(term.rate, f"{_AMOUNTS[term.unit]}/s")
     seconds = quantity(term.seconds, "s") if is_concrete(term.seconds) else formula(term.seconds, order) + " s"
     mark = "  <- bound" if term.resource == kernel.bottleneck and term.amount != 0 else ""

@@ -194,8 +194,9 @@ class _Blocks:
         return plan
 
     def _scalar(self, index: int) -> Any:
-        counted = self.tape.steps[index].kind == "count"
-        return self.values[index] if counted and self.plan.whole else float(self.values[index])
+        """A value that does not vary, in the kind that the code computes with."""
+        value, kind = self.values[index], self.tape.steps[index].kind
+        return value if kind == "truth" or (kind == "count" and self.plan.whole) else float(value)
 
     def _widen(self, pieces: Sequence[Any]) -> bool:
         """Checks a block, and whether it reaches further than the blocks before it."""

@@ -11,7 +11,8 @@ from perfmodel.graph.functions import REDUCTIONS
 from perfmodel.graph.indexing import Affine, Axis, Gathered, checked_label, distinct, windowed
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.merging import check_unmasked, merged_axes, merged_mask
-from perfmodel.graph.nodes import Scalar, Tensor, applied, mapped
+from perfmodel.graph.nodes import Tensor, applied, mapped
+from perfmodel.graph.operands import Scalar
 from perfmodel.number_formats import Format
 
 

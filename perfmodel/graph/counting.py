@@ -14,7 +14,8 @@ from typing import NamedTuple
 from perfmodel.expressions import Size, product, smallest, total
 from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Given, Op
+from perfmodel.graph.nodes import Op
+from perfmodel.graph.operands import Given
 from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
 from perfmodel.number_formats import Format
 

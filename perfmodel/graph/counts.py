@@ -9,7 +9,7 @@ from functools import cached_property
 import sympy
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, is_concrete, product, total
+from perfmodel.expressions import Size, as_expression, is_concrete, product, total
 from perfmodel.graph.counting import Transfer, Work, issued_points, macs, summed, transfers, work
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import footprint_rows, memory_rows, most, total_held
@@ -150,7 +150,8 @@ class Counted:
             raise DimensionError(f"intensity: {self.name} moves no bytes")
         if is_concrete(self.bytes) and is_concrete(self.flops):
             return float(self.flops / self.bytes)
-        return sympy.Mul(self.flops, sympy.Pow(self.bytes, -1))
+        (flops, above), (moved, below) = [as_expression(size).primitive() for size in (self.flops, self.bytes)]
+        return sympy.Mul(flops / moved, above, sympy.Pow(below, -1))
 
     @cached_property
     def footprint_bytes(self) -> Size:

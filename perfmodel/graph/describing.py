@@ -99,6 +99,8 @@ def worked(count: Size, general: Size, order: list[str], unit: str) -> str:
     >>> worked(128, 2 * m, ["m"], "FLOP"), worked(2 * m, 2 * m, ["m"], "FLOP")
     ('2 m = 128 FLOP', '2 m FLOP')
     """
+    if general == count and not is_concrete(count):
+        return f"{formula(general, order)} {unit}"
     found = _amount(count, unit)
     return found if general == count else f"{formula(general, order)} = {found}"
 
@@ -120,7 +122,7 @@ def explained(program: Program) -> Text:
         write  y  2 i = 128 B
     """
     general = by_label(program)
-    order = [*program.labels, *[symbol.name for symbol in program.symbols]]
+    order = _order(program)
     lines = [title(program)]
     for count, formal in zip(program.counted, general.counted, strict=True):
         lines += _kernel_lines(count, formal, order)
@@ -130,6 +132,14 @@ def explained(program: Program) -> Text:
             f"{worked(program.bytes, general.bytes, order, 'B')}"
         )
     return Text("\n".join(lines + _history_lines(program)))
+
+
+def _order(program: Program) -> list[str]:
+    """Symbols in the order of the labels: the label's own, or those of the formula that measures it."""
+    names: list[str] = []
+    for label, extent in program.labels.items():
+        names += [label] if isinstance(extent, int) else sorted(symbol.name for symbol in extent.free_symbols)
+    return [*dict.fromkeys([*names, *[symbol.name for symbol in program.symbols]])]
 
 
 def _kernel_lines(count: Any, formal: Any, order: list[str]) -> list[str]:

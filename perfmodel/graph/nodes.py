@@ -12,24 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import Size, size
+from perfmodel.expressions import Size, product, size
 from perfmodel.graph.algebra import Algebra, finite_number
 from perfmodel.graph.functions import function as known_function
 from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked_name, checked_shift, distinct, renamed
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.merging import accumulator, check_unmasked, merged_axes, merged_format, merged_mask
+from perfmodel.graph.operands import Given, Scalar
 from perfmodel.number_formats import Format, format
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A number, or a named kernel argument, in a map: it costs no memory traffic.
-
-    >>> Scalar("alpha")
-    Scalar(value='alpha')
-    """
-
-    value: str | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +62,24 @@ class Tensor(Algebra):
         (2, 3)
         """
         return tuple([axis.extent for axis in self.axes])
+
+    @property
+    def elements(self) -> Size:
+        """The number of elements.
+
+        >>> tensor("x", {"i": 2, "j": "n"}).elements
+        2*n
+        """
+        return product(self.extents)
+
+    @property
+    def bytes(self) -> Size:
+        """The bytes that the whole tensor takes, block scales included.
+
+        >>> tensor("x", {"i": 2, "j": "n"}, dtype="fp32").bytes
+        8*n
+        """
+        return self.format.bytes_of(self.extents)
 
     def extent(self, label: str) -> Size:
         """The extent of one label.
@@ -160,20 +168,6 @@ class Access:
 
     tensor: Tensor
     index: tuple[Index, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The counts of an opaque op, as its user gave them.
-
-    >>> Given(flops=8, special=0, bytes_read=4, bytes_written=4).bytes_read
-    4
-    """
-
-    flops: Size
-    special: Size
-    bytes_read: Size
-    bytes_written: Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -43,6 +43,10 @@ class Program(Counted):
     shared: tuple[str, ...] = ()
     step: str = field(default="", compare=False)
     parent: Program | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept of it: its fields, without the counts, which are made again when they are asked for."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     # what it is made of
 

@@ -12,7 +12,8 @@ from perfmodel.expressions import Size, size
 from perfmodel.graph.indexing import Affine, Axis, Gathered, Index, renamed, resized
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
-from perfmodel.graph.nodes import Access, Given, Op, Scalar, Tensor
+from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.operands import Given, Scalar
 
 Change = Callable[[Size], Size]
 TensorChange = Callable[[Tensor], Tensor]

@@ -71,7 +71,6 @@ class _Line:
         self.kernels: list[Kernel] = []
         self.returned: dict[str, Tensor] = {}
         self.shared: dict[str, None] = {}
-        self.once = True
         self.labels: set[str] = set()
         self.tensors: set[str] = set()
         self.ops: set[str] = set()
@@ -99,11 +98,14 @@ class _Line:
         self.shared.update(dict.fromkeys([tensors[name] for name in later.shared]))
 
     def _next_section(self, later: Program) -> int:
-        """Programs that run once share a section, in which they can be fused; repeated ones have their own."""
-        self.once = self.once and all(kernel.repeat == 1 for kernel in later.kernels)
+        """What to add to sections: programs that run once share one, in which they can be fused, others do not."""
         if not self.kernels:
             return 0
-        return self.kernels[-1].section + (0 if self.once else 1)
+        last, first = self.kernels[-1].section, later.kernels[0].section
+        around = [kernel for kernel in self.kernels if kernel.section == last]
+        around += [kernel for kernel in later.kernels if kernel.section == first]
+        once = all(kernel.repeat == 1 for kernel in around)
+        return last - first + (0 if once else 1)
 
 
 def _joined_labels(later: Program, replaced: Mapping[str, Tensor]) -> dict[str, str]:

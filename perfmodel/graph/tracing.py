@@ -9,7 +9,8 @@ from perfmodel.errors import DimensionError, LabelError
 from perfmodel.expressions import Size
 from perfmodel.graph.indexing import FreshNames, Gathered
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Access, Op, Scalar, Tensor
+from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 
 
@@ -34,7 +35,8 @@ def program(*outputs: Tensor, name: str | None = None) -> Program:
     traced = _ops_in_order(outputs)
     names = _Names(traced, outputs)
     ops = tuple([names.cleaned(op) for op in traced])
-    check_labels(ops)
+    if len(ops) > 1:  # one op has one extent a label
+        check_labels(ops)
     kernels = tuple([Kernel(op.name, (op,)) for op in ops])
     written = tuple([names.tensors[id(output.producer)].name for output in outputs])
     return Program(name or "_".join(written), kernels, written)
@@ -55,6 +57,21 @@ def _ops_in_order(outputs: Iterable[Tensor]) -> list[Op]:
             found[id(op)] = op
         stack.pop()
     return list(found.values())
+
+
+def labels_behind(*tensors: Tensor) -> set[str]:
+    """Every label of the tensors and of the ops behind them: what a new label has to differ from.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.building import reduced
+    >>> x = tensor("x", {"m": 4, "n": 8})
+    >>> sorted(labels_behind(reduced("sum", x, "n")))
+    ['m', 'n']
+    """
+    found = {label for item in tensors for label in item.labels}
+    for op in _ops_in_order(tensors):
+        found |= {axis.label for axis in op.space}
+    return found
 
 
 class _Names:

@@ -1,0 +1,168 @@
+"""Describing: what a program shows of itself, in words, tables and data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from strategies import Recipe, composed, programs, recipes
+
+import perfmodel as pm
+from perfmodel.graph.describing import as_dict, as_html, as_latex, by_label, explained, shown, sizes, title, worked
+
+b, m = pm.dims("b m")
+
+
+def test_the_repr_names_sizes_formats_and_counts() -> None:
+    """Labels with what measures them, extents of 1 left out; counts as comments."""
+    assert repr(pm.matmul(64, 32, 16)) == (
+        "matmul(m=64 n=32 k=16, bf16)\n# 1 kernel: 65.54 kFLOP, 7.168 kB, 9.143 FLOP/B"
+    )
+    assert sizes(pm.matmul(b, 4096, 4096)) == "m=b n=4096 k=4096"
+    assert title(pm.gemv(4, 8, dtype={"W": "int8"})) == "gemv(n=4 k=8, bf16 int8)"
+
+
+def test_the_repr_of_formulas_shows_formulas() -> None:
+    """2 m n k FLOPs, and no intensity, which would be long."""
+    assert shown(pm.matmul(m, 2, 3)).splitlines()[1] == "# 1 kernel: 12 m FLOP, 10 m + 12 B"
+
+
+def test_the_repr_shows_how_a_program_was_made() -> None:
+    """The steps after the first, as a third line."""
+    assert shown(pm.fuse(pm.softmax(4, 8))).splitlines()[2] == "# softmax -> fuse()"
+    assert len(shown(pm.softmax(4, 8)).splitlines()) == 2
+
+
+def test_explain_writes_formulas_first_then_numbers() -> None:
+    """Kernel by kernel, tensor by tensor, in the labels of the program."""
+    assert str(pm.matmul(64, 32, 16).explain()) == "\n".join(
+        [
+            "matmul(m=64 n=32 k=16, bf16)",
+            "  matmul: 2 m n k = 65.54 kFLOP; 2 (m n + m k + n k) = 7.168 kB",
+            "    read   A  2 m k = 2.048 kB",
+            "    read   B  2 n k = 1.024 kB",
+            "    write  C  2 m n = 4.096 kB",
+        ]
+    )
+
+
+def test_explain_shows_totals_repetitions_and_special_operations() -> None:
+    """Two kernels, three times: 2 * 3 i FLOPs and special operations of their own name."""
+    text = str(pm.elementwise("exp(x) + 1", 8).repeat(3).explain()).splitlines()
+    assert text[1] == "  exp (x 3): i = 8 special operations; 4 i = 32 B"
+    assert text[4] == "  add (x 3): i = 8 FLOP; 4 i = 32 B"
+    assert text[7] == "  total: 3 i = 24 FLOP; 24 i = 192 B"
+
+
+def test_explain_puts_the_prefix_before_words() -> None:
+    """32.77 k special operations, not kspecial."""
+    assert "m n = 32.77 k special operations" in pm.fuse(pm.softmax(128, 256)).explain()
+
+
+def test_explain_shows_formulas_where_there_are_no_numbers() -> None:
+    """In the labels, and in the symbols where they differ from these."""
+    text = pm.matmul(b, 64, 32).explain()
+    assert "matmul: 2 b n k = 4096 b FLOP; 2 (b n + b k + n k) = 192 b + 4096 B" in text
+
+
+def test_explain_says_what_each_step_changed() -> None:
+    """Fusing a softmax of 4 x 8: from 5 kernels' traffic to x and y."""
+    last = str(pm.fuse(pm.softmax(4, 8)).explain()).splitlines()[-1]
+    before = 2 * (8 * 4 * 8 + 4 * 4)
+    assert last == f"  fuse(): work unchanged; bytes {before} B -> {2 * 2 * 4 * 8} B; footprint 136 B -> 256 B"
+
+
+def test_explain_carries_the_remarks_of_the_traffic() -> None:
+    """A hull is called a hull."""
+    x = pm.window(pm.tensor("x", {"i": m}), "i", "p", "r", 2, stride="s")
+    assert "hull" in pm.program(pm.sum(x, "r")).explain()
+
+
+def test_worked_leaves_out_what_says_nothing() -> None:
+    """A number that no label makes stands alone, and a formula that is the count stands once."""
+    assert worked(12, 12, [], "B") == "12 B"
+    assert worked(2 * m, 2 * m, ["m"], "B") == "2 m B"
+    assert worked(24, 2 * m, ["m"], "B") == "2 m = 24 B"
+
+
+def test_by_label_gives_each_free_extent_a_symbol_of_its_name() -> None:
+    """Extents of 1, tied extents and symbols stay."""
+    p = by_label(pm.matmul(64, 32, m))
+    assert p.flops == 2 * pm.dims("n") * 64 * m
+    assert by_label(pm.conv2d(8, 16, 16, 4, 4)).labels["p"] == 14
+
+
+def test_by_label_keeps_what_is_equal_equal() -> None:
+    """Two labels of one axis, and rows and keys of one number under a mask, share a symbol."""
+    x = pm.tensor("x", {"i": 4, "k": 8})
+    i, k = pm.dims("i k")
+    assert by_label(pm.program(pm.einsum("ik,jk->ij", x, x))).flops == 2 * i * i * k
+    q, d, dv = pm.dims("q d dv")
+    assert by_label(pm.attention(16, 16, 8, causal=True)).macs == d * q * (q + 1) / 2 + dv * q * (q + 1) / 2
+
+
+def test_by_label_leaves_labels_that_cannot_be_symbols() -> None:
+    """A label that is a word of Python, or the symbol of another label."""
+    x = pm.tensor("x", {"lambda": 4, "m": m, "b": 3})
+    assert by_label(pm.program(pm.exp(x))).labels == {"lambda": 4, "m": m, "b": b}
+    y = pm.tensor("y", {"m": b, "b": 3})
+    assert by_label(pm.program(pm.exp(y))).labels == {"m": b, "b": 3}
+
+
+def test_plain_data_has_counts_as_numbers_and_formulas_as_text() -> None:
+    """What JSON holds."""
+    found = as_dict(pm.fuse(pm.softmax(4, m)))
+    assert found["labels"] == {"m": 4, "n": "m"}
+    assert found["flops_by_unit"] == {"matrix": 0, "vector": "16*m", "special": "4*m"}
+    assert found["history"] == ["softmax", "fuse()"]
+    assert found["traffic"]["bytes"] == ["8*m", "8*m"]
+    assert as_dict(pm.softmax(4, 8))["flops"] == 4 * 4 * 8
+
+
+def test_notebooks_get_a_table_and_formulas() -> None:
+    """HTML with the traffic, LaTeX with the counts, and text that is escaped."""
+    p = pm.softmax(m, 4)
+    assert as_html(p).count("<tr>") == 1 + len(p.traffic().rows)
+    assert as_latex(p) == "$F = 16 m,\\quad B = 72 m$"
+    assert "<script>" not in as_html(pm.program(pm.exp(pm.tensor("x", {"i": 4})), name="<script>"))
+
+
+@settings(max_examples=15)
+@given(recipes(steps=4))
+def test_every_program_can_be_shown_and_kept(recipe: Recipe) -> None:
+    """In all forms, from numbers or symbols."""
+    for p in (recipe.program(), pm.fuse(recipe.symbolic())):
+        assert repr(p).startswith("random(")
+        assert explained(p).splitlines()[0] == title(p)
+        assert json.loads(json.dumps(p.to_dict()))["name"] == "random"
+        assert p._repr_html_().startswith("<pre>")
+        assert p._repr_latex_().startswith("$F = ")
+
+
+@settings(max_examples=30)
+@given(programs())
+def test_the_formulas_that_are_shown_are_those_of_the_program(p: pm.Program) -> None:
+    """Bound to the extents again, the program by label is the program."""
+    general = by_label(p)
+    assert general.at({symbol: p.labels[symbol.name] for symbol in general.symbols}) == p
+
+
+@settings(max_examples=15)
+@given(composed())
+def test_each_transfer_has_its_line(p: pm.Program) -> None:
+    """As many reads and writes are explained as are counted."""
+    lines = [line for line in p.explain().splitlines() if line.startswith(("    read ", "    write"))]
+    assert len(lines) == sum(len(count.transfers) for count in p.counted)
+
+
+def test_a_program_without_traffic_is_shown_too() -> None:
+    """No bytes, so no intensity."""
+    assert repr(pm.workload(flops=8)).splitlines()[1] == "# 1 kernel: 8 FLOP, 0 B"
+    assert str(pm.workload(flops=8).explain()) == "workload()\n  workload: 8 FLOP; 0 B"
+
+
+@pytest.mark.parametrize("name", ["m", "n"])
+def test_the_repr_shows_what_at_was_told(name: str) -> None:
+    """As it was said, among the steps."""
+    assert f"at({name}=7)" in repr(pm.matmul("m", "n", 3).at({name: 7}))
