@@ -11,7 +11,6 @@ Describe (``matmul``, ``attention``, ... -> ``Program``), transform (``fuse``, `
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import (
@@ -24,25 +23,26 @@ from perfmodel.errors import (
     PerfModelError,
     SolveError,
     TransformError,
-    did_you_mean,
 )
+from perfmodel.loading import homes_of, loader
 
-_HOMES = {
-    "perfmodel.expressions": "ceil_div compile_formula dims evaluate reals",
-    "perfmodel.number_formats": "Format format formats",
-    "perfmodel.graph": "Kernel Mask Op Program Tensor causal gather program sequence tensor window",
-    "perfmodel.descriptors": (
-        "attention conv2d cos einsum elementwise embedding erf exp exp2 gated_mlp gelu gemv layernorm log matmul max "
-        "maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt square "
-        "sum tanh where workload"
-    ),
-    "perfmodel.transforms": "cast fuse",
-    "perfmodel.reading": "describe",
-    "perfmodel.catalogue": "Machine machine machines",
-    "perfmodel.estimation": "Estimate estimate fits",
-    "perfmodel.comparing": "compare",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_HOME = homes_of(
+    {
+        "perfmodel.expressions": "ceil_div compile_formula dims evaluate reals",
+        "perfmodel.number_formats": "Format format formats",
+        "perfmodel.graph": "Kernel Mask Op Program Tensor causal gather program sequence tensor window",
+        "perfmodel.descriptors": (
+            "attention conv2d cos einsum elementwise embedding erf exp exp2 gated_mlp gelu gemv layernorm log matmul "
+            "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
+            "square sum tanh where workload"
+        ),
+        "perfmodel.transforms": "cast fuse",
+        "perfmodel.reading": "describe",
+        "perfmodel.catalogue": "Machine machine machines",
+        "perfmodel.estimation": "Estimate estimate fits",
+        "perfmodel.comparing": "compare",
+    }
+)
 
 __all__ = [
     "CapacityError",
@@ -56,6 +56,7 @@ __all__ = [
     "TransformError",
     *sorted(_HOME),
 ]
+_load = loader(__name__, _HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -64,12 +65,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("perfmodel")
-    module = _HOME.get(name)
-    if module is None:
-        raise AttributeError(f"module 'perfmodel' has no attribute {name!r}{did_you_mean(name, __all__)}")
-    value = getattr(importlib.import_module(module), name)
-    globals()[name] = value
-    return value
+    return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,6 @@
-"""Sizes and formulas: symbols, exact arithmetic, text, and compilation to numpy."""
+"""Sizes and formulas: symbols, exact arithmetic, text, and compilation to numpy (loaded when first used)."""
+
+from typing import TYPE_CHECKING
 
 from perfmodel.expressions.arithmetic import (
     LARGEST_SIZE,
@@ -16,9 +18,12 @@ from perfmodel.expressions.arithmetic import (
     smallest,
     total,
 )
-from perfmodel.expressions.compiling import Compiled, compile_formula, evaluate
 from perfmodel.expressions.parsing import parse_size, parse_tree
 from perfmodel.expressions.symbols import dimension, dims, positive_real, reals, size, symbol_name, symbol_values
+from perfmodel.loading import homes_of, loader
+
+_HOMES = homes_of({"perfmodel.expressions.compiling": "Compiled compile_formula evaluate"})
+__getattr__ = loader(__name__, _HOMES)
 
 __all__ = [
     "LARGEST_SIZE",
@@ -48,3 +53,10 @@ __all__ = [
     "symbol_values",
     "total",
 ]
+
+if TYPE_CHECKING:
+    from perfmodel.expressions.compiling import (
+        Compiled as Compiled,
+        compile_formula as compile_formula,
+        evaluate as evaluate,
+    )
