@@ -54,7 +54,7 @@ __all__ = [
     "PerfModelError",
     "SolveError",
     "TransformError",
-    *sorted(_HOME),
+    *sorted(set(_HOME) - {"format", "max", "min", "sum"}),  # a star import must not replace Python's own
 ]
 _load = loader(__name__, _HOME)
 
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted({*__all__, *_HOME, "__version__"})
 
 
 if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are exported

@@ -42,6 +42,12 @@ class Comparison:
         """
         return tuple([ratio(self.estimates[0].time_s, item.time_s) for item in self.estimates])
 
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __getitem__(self, place: int) -> Estimate:
+        return self.estimates[place]
+
     def table(self) -> Table:
         """One row an estimate, in SI units.
 
@@ -69,13 +75,23 @@ class Comparison:
         rows = []
         for item, gain in zip(self.estimates, self.speedups, strict=True):
             counts = [quantity(item.program.flops, "FLOP"), quantity(item.program.bytes, "B")]
-            gain_text = f"{gain:.3g} x" if is_concrete(gain) else str(gain)
-            rows.append((_name(item.program), item.machine.name, *counts, quantity(item.time_s, "s"),
-                         item.bound, gain_text))  # fmt: skip
+            rows.append((_name(item.program), item.machine.name, *counts, _time(item), item.bound, _gain(item, gain)))
         return repr(Table("", ("program", "machine", "work", "bytes", "time", "bound", "speed-up"), tuple(rows)))
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+def _time(item: Estimate) -> str:
+    """The seconds; "from" where a part has no known rate, so that it takes at least that."""
+    if not is_concrete(item.time_s):
+        return "depends"
+    return f"{'from ' if item.is_least else ''}{quantity(item.time_s, 's')}"
+
+
+def _gain(item: Estimate, gain: Any) -> str:
+    """How many times as fast; nothing where a part has no known rate."""
+    return "depends" if not is_concrete(gain) else "unknown" if item.is_least else f"{gain:.3g} x"
 
 
 def _name(program: Program) -> str:

@@ -20,6 +20,8 @@ _PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1
              (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))  # fmt: skip
 _NAMES = {"Max": "max", "Min": "min", "ceiling": "ceil", "Mod": "mod"}
 
+_LARGEST_DIVISOR = 1_000_000  # counts are divided by tile sizes, which are smaller; times by rates, which are not
+
 
 class Text(str):
     """A string that a prompt or notebook shows as its text, line by line.
@@ -93,11 +95,13 @@ def _written(value: sympy.Expr, order: dict[str, int]) -> str:
             return _sum_written(value, order)
         inside = _sum_written(rest, order)
         above = inside if common == 1 else f"({inside})" if common.p == 1 else f"{common.p} ({inside})"
-        return above if common.q == 1 else f"{above} / {common.q}"
+        return above if common.q == 1 else f"{above} / {_divisor(common.q)}"
     if isinstance(value, sympy.Mul):
         return _product_written(value, order)
     if isinstance(value, sympy.Pow) and (value.exp.is_Symbol or (value.exp.is_Integer and value.exp > 0)):
         return f"{_grouped(value.base, order)}^{value.exp}"
+    if isinstance(value, sympy.Rational) and value.q >= _LARGEST_DIVISOR:
+        return f"{float(value):.4g}"
     if isinstance(value, sympy.Float):
         return f"{float(value):.4g}"
     kind = value.func.__name__
@@ -118,12 +122,19 @@ def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
     numerator, denominator = sympy.fraction(value)
     if denominator != 1:
         top = _grouped(numerator, order) if isinstance(numerator, sympy.Add) else _written(numerator, order)
+        if denominator.is_Integer:
+            return f"{top} / {_divisor(denominator)}"
         bottom = _written(denominator, order)
-        return f"{top} / {bottom}" if isinstance(denominator, sympy.Symbol | sympy.Integer) else f"{top} / ({bottom})"
+        return f"{top} / {bottom}" if isinstance(denominator, sympy.Symbol) else f"{top} / ({bottom})"
     number, rest = value.as_coeff_Mul()
     factors = sorted(sympy.Mul.make_args(rest), key=lambda factor: _first(factor, order))
     text = " ".join(_grouped(factor, order) for factor in factors)
     return text if number == 1 else f"-{text}" if number == -1 else f"{_written(number, order)} {text}"
+
+
+def _divisor(number: sympy.Integer) -> str:
+    """A rate that something is divided by: large ones (bytes a second) to four digits."""
+    return str(number) if number < _LARGEST_DIVISOR else f"{float(number):.4g}"
 
 
 def _grouped(value: sympy.Expr, order: dict[str, int]) -> str:
@@ -158,7 +169,7 @@ class Table:
             "  ".join(c.ljust(w) if is_left else c.rjust(w) for c, w, is_left in zip(row, widths, left, strict=True))
             for row in cells
         ]
-        return "\n".join([self.title, *[line.rstrip() for line in lines]] if self.title else lines)
+        return "\n".join([*([self.title] if self.title else []), *[line.rstrip() for line in lines]])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)

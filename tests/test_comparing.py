@@ -99,3 +99,16 @@ def test_a_wrong_call_says_what_is_wrong(call: object, said: str) -> None:
     """No program, no machine, what is neither."""
     with pytest.raises(pm.PerfModelError, match=said):
         call()
+
+
+def test_a_missing_rate_gives_no_speed_up() -> None:
+    """fp8 on a chip without fp8 is a least time, not a gain; a formula's time depends."""
+    p = pm.matmul(4096, 4096, 4096)
+    found = pm.compare(p, pm.cast(p, "fp8"), on="a100-sxm-80gb")
+    assert len(found) == 2
+    assert found[1].is_least
+    assert not found[0].is_least
+    last = repr(found).splitlines()[-1]
+    assert "from 24.68 us" in last
+    assert last.endswith("unknown")
+    assert repr(pm.compare(pm.matmul("b", 64, 64), on="l4")).splitlines()[-1].endswith("1 x")

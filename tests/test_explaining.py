@@ -10,7 +10,7 @@ import perfmodel as pm
 from perfmodel.showing import formula, quantity
 
 MINE = pm.Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine")
-LEFT_OUT = "  left out tile and wave quantization; occupancy; "
+LEFT_OUT = "  left out tile quantization, wave quantization, "
 
 
 def explained(p: pm.Program, machine: object = MINE) -> list[str]:
@@ -82,7 +82,7 @@ def test_nothing_known_bounds_nothing() -> None:
     lines = explained(pm.workload(flops=4, dtype="mxfp4"), "h100-sxm")
     assert lines[0] == "workload() on h100-sxm: no part of it has a known rate on h100-sxm"
     assert not any("<- bound" in line for line in lines)
-    assert lines[-1].startswith("  left out matrix mxfp4: h100-sxm lists no such rate; ")
+    assert lines[-1].startswith("  left out matrix mxfp4: h100-sxm lists no such rate, ")
 
 
 def test_repetitions_are_said() -> None:
@@ -115,7 +115,7 @@ def test_remarks_and_unknown_rates_are_said() -> None:
     assert fp32[-2] == "  note     h100-sxm has no matrix unit for fp32: contractions run on the vector unit"
     assert fp32[1].split()[0] == "vector"
     v100 = explained(pm.matmul(64, 64, 64), "v100-sxm2-16gb")
-    assert v100[-1].startswith("  left out matrix bf16: v100-sxm2-16gb lists no such rate; tile and wave")
+    assert v100[-1].startswith("  left out matrix bf16: v100-sxm2-16gb lists no such rate, tile quanti")
 
 
 @pytest.mark.parametrize("sizes", [("n", "n", "n"), ("m", 64, "k")])

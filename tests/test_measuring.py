@@ -101,3 +101,16 @@ def test_a_measured_time_is_a_value() -> None:
     }  # fmt: skip
     assert found != E.against(6)
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_data_that_fit_a_cache_may_beat_memory() -> None:
+    """4 MB of softmax fit 50 MiB of L2: faster than memory is said, faster than the arithmetic is refused."""
+    e = pm.estimate(pm.fuse(pm.softmax(1024, 1024)), "h100-sxm")  # 2 * 2 MB at 3.35 TB/s is 1.25 us
+    found = e.against(1.0e-6)
+    assert found.cached_in == "l2"
+    assert "faster than memory" in repr(found)
+    assert e.against(2e-6).cached_in is None
+    with pytest.raises(pm.MachineError):
+        e.against(1e-8)
+    with pytest.raises(pm.MachineError, match="faster than h100-sxm can"):
+        pm.estimate(pm.softmax(2**15, 2**15), "h100-sxm").against(1e-3)  # gigabytes fit no cache

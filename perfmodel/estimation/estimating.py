@@ -28,13 +28,13 @@ from perfmodel.showing import plain_dict, quantity
 # The effects that the library has, in the order of the stack; what it has not is said in every estimate.
 EFFECTS = ("roofline",)
 NOT_BUILT = (
-    "tile and wave quantization",
+    "tile quantization",
+    "wave quantization",
     "occupancy",
-    "alignment and coalescing",
+    "alignment",
     "cache reuse",
-    "launch and latency",
+    "launch",
     "power",
-    "reachable fractions of peaks",
 )
 
 

@@ -58,8 +58,10 @@ def conclusion(estimate: Estimate) -> str:
         return f"no part of it has a known rate on {estimate.machine.name}"
     bound = f"{estimate.bound}-bound ({estimate.bottleneck})"
     shares = f"{percent(estimate.fraction_of_peak)} of peak, {percent(estimate.fraction_of_bandwidth)} of bandwidth"
-    least = "at least " if any(item.roofline.unknown for item in estimate.kernels) else ""
-    return f"{least}{quantity(estimate.time_s, 's')}, {bound}, {shares}"
+    if estimate.is_least:
+        missing = next(text for item in estimate.kernels for text in item.roofline.unknown)
+        return f"at least {quantity(estimate.time_s, 's')} ({missing}); of what is known {bound}, {shares}"
+    return f"{quantity(estimate.time_s, 's')}, {bound}, {shares}"
 
 
 def explained(estimate: Estimate) -> Text:
@@ -72,7 +74,7 @@ def explained(estimate: Estimate) -> Text:
       work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
       memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
-      left out tile and wave quantization; ...
+      left out tile quantization, ...
     """
     lines = [f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"]
     general = by_label(estimate.program)
@@ -83,7 +85,7 @@ def explained(estimate: Estimate) -> Text:
     lines += _aligned([row for kernel_rows in rows for row in kernel_rows])
     lines += _fused(estimate)
     lines += [f"  note     {text}" for text in estimate.caveats]
-    lines.append(f"  left out {'; '.join(estimate.not_modelled)}")
+    lines.append(f"  left out {', '.join(estimate.not_modelled)}")
     return Text("\n".join(lines))
 
 

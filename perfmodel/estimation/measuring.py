@@ -33,6 +33,7 @@ class Measured:
 
     estimate: Estimate
     seconds: float
+    cached_in: str | None = None  # the on-chip level that the data may have stayed in, where memory was beaten
 
     @property
     def ratio(self) -> float:
@@ -105,6 +106,7 @@ class Measured:
     def __repr__(self) -> str:
         from perfmodel.estimation.explaining import expression
 
+        stayed = [f"# faster than memory alone: the data fit {self.cached_in} and may have stayed there"]
         return "\n".join(
             [
                 f"{expression(self.estimate)}.against({self.seconds:g})",
@@ -112,6 +114,7 @@ class Measured:
                 f"{self.ratio:.3g} times as long",
                 f"# attained {quantity(self.flops_per_s, 'FLOP/s')} ({percent(self.fraction_of_peak)} of peak), "
                 f"{quantity(self.bytes_per_s, 'B/s')} ({percent(self.fraction_of_bandwidth)} of bandwidth)",
+                *(stayed if self.cached_in is not None else []),
             ]
         )
 
@@ -119,7 +122,8 @@ class Measured:
 def measured(estimate: Estimate, seconds: Any) -> Measured:
     """The measured time beside the estimate (see ``Estimate.against``).
 
-    Raises ``MachineError`` where it is shorter than the ideal time: the machine cannot have done this work.
+    Raises ``MachineError`` where it is shorter than the ideal time: the machine cannot have done this work. Data
+    that fit a cache of the chip may have stayed there: then only the compute time is a limit, and it is said.
 
     >>> from perfmodel import Machine, estimate, workload
     >>> e = estimate(workload(flops=2e12, bytes_read=1e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
@@ -130,11 +134,19 @@ def measured(estimate: Estimate, seconds: Any) -> Measured:
     ideal = estimate.ideal_time_s
     if not is_concrete(ideal):
         raise DimensionError(f"against: the estimate is a formula in symbols ({ideal}); bind them first with p.at(...)")
-    if found < ideal:
+    level = _cache_of(estimate) if found < ideal else None
+    if found < ideal and (level is None or found < sum(item.compute_s * item.repeat for item in estimate.kernels)):
         needs = f"{estimate.bottleneck} alone needs" if len(estimate.kernels) == 1 else "its kernels need"
         causes = USUAL_CAUSES if len(estimate.kernels) == 1 else f"{USUAL_CAUSES}; {FUSED}"
         raise MachineError(
             f"against: {quantity(found, 's')} is faster than {estimate.machine.name} can: {needs} "
             f"{quantity(ideal, 's')} for {estimate.program.name}. Usual causes: {causes}."
         )
-    return Measured(estimate, found)
+    return Measured(estimate, found, level)
+
+
+def _cache_of(estimate: Estimate) -> str | None:
+    """The on-chip level that all of the program's data fit in, so that memory need not have moved them again."""
+    needed = estimate.program.memory_bytes
+    on_chip = [level for level in estimate.machine.levels if level.scope == "chip" and level.capacity_bytes is not None]
+    return next((level.name for level in on_chip if needed <= level.capacity_bytes), None)

@@ -45,6 +45,16 @@ class Estimate:
         return added([repeated(item.time_s, item.repeat) for item in self.kernels])
 
     @property
+    def is_least(self) -> bool:
+        """Whether work without a known rate is left out, so that the time is one that it takes at least.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(64, 64, 64, dtype="fp8"), "a100-sxm-80gb").is_least  # it has no fp8 unit
+        True
+        """
+        return any(item.roofline.unknown for item in self.kernels)
+
+    @property
     def ideal_time_s(self) -> Any:
         """Seconds by the ideal roofline alone.
 
@@ -179,7 +189,7 @@ class Estimate:
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Remarks on the peaks chosen, and doubtful figures of the data sheet that it rests on.
+        """Remarks on the peaks chosen, doubtful figures that it rests on, and work that has no known rate.
 
         >>> from perfmodel import estimate, matmul
         >>> estimate(matmul(8, 8, 8, dtype="fp32"), "h100-sxm").caveats
@@ -190,7 +200,10 @@ class Estimate:
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
         doubts = [f"{name} of {self.machine.name} is doubtful: {why}"
                   for name, why in self.machine.doubts.items() if name in used]  # fmt: skip
-        return tuple(dict.fromkeys([*remarks, *doubts]))
+        missing = [
+            f"{text}: it takes at least the time of the rest" for k in self.kernels for text in k.roofline.unknown
+        ]
+        return tuple(dict.fromkeys([*remarks, *doubts, *missing]))
 
     def against(self, seconds: float) -> measuring.Measured:
         """A measured time beside the estimate; ``MachineError`` for one faster than the machine can.
