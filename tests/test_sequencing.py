@@ -88,6 +88,15 @@ def test_two_results_of_one_label_may_meet_in_one_op() -> None:
     assert p.at(i=5).labels == {"i": 5, "t": 5}
 
 
+def test_a_label_that_means_another_axis_is_left_alone() -> None:
+    """The later x has an axis i of 4, but is read along j; its own label i is an axis of 5 of another tensor."""
+    x, z = pm.tensor("x", {"i": 4}), pm.tensor("z", {"i": 5})
+    later = pm.program(pm.exp(x.rename(i="j")), pm.relu(z))
+    p = pm.sequence(pm.program(pm.exp(pm.tensor("v", {"m": 4})).named("u")), later, join={"u": "x"})
+    assert p.labels == {"m": 4, "j": 4, "i": 5}
+    assert differences(p) == {}
+
+
 def test_shared_inputs_stay_shared() -> None:
     """A table that the repeated layers share, under the name that it has after the sequence."""
     layer = pm.elementwise("x*table", 4).repeat(3, shared="table")

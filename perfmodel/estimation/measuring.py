@@ -148,5 +148,8 @@ def measured(estimate: Estimate, seconds: Any) -> Measured:
 def _cache_of(estimate: Estimate) -> str | None:
     """The on-chip level that all of the program's data fit in, so that memory need not have moved them again."""
     needed = estimate.program.memory_bytes
-    on_chip = [level for level in estimate.machine.levels if level.scope == "chip" and level.capacity_bytes is not None]
-    return next((level.name for level in on_chip if needed <= level.capacity_bytes), None)
+    for level in estimate.machine.levels:
+        room = level.capacity_bytes if level.scope == "chip" else None
+        if room is not None and is_concrete(room) and needed <= room:  # type: ignore[operator]  # both are numbers here
+            return level.name
+    return None
