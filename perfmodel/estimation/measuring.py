@@ -150,6 +150,6 @@ def _cache_of(estimate: Estimate) -> str | None:
     needed = estimate.program.memory_bytes
     for level in estimate.machine.levels:
         room = level.capacity_bytes if level.scope == "chip" else None
-        if room is not None and is_concrete(room) and needed <= room:  # type: ignore[operator]  # both are numbers here
+        if room is not None and is_concrete(room) and needed <= room:
             return level.name
     return None
