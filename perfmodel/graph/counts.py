@@ -92,12 +92,12 @@ class Counted:
         """Multiply-accumulates: the points of contractions. Never called FLOPs."""
         return self._summed(lambda item: total([macs(op) for op in item.kernel.ops]))
 
-    @cached_property
+    @property
     def flops_by_unit(self) -> dict[str, Size]:
         """FLOPs of the "matrix" and "vector" units, and the operations of the "special" unit."""
         return {unit: self._operations(unit) for unit in ("matrix", "vector", "special")}
 
-    @cached_property
+    @property
     def flops_by_format(self) -> dict[tuple[str, str], Size]:
         """The same by unit and compute format."""
         keys = dict.fromkeys([(w.unit, w.compute.name) for item in self.counted for w in item.works])

@@ -55,9 +55,13 @@ class Program(Counted):
         """All ops, kernel by kernel."""
         return tuple([op for kernel in self.kernels for op in kernel.ops])
 
-    @cached_property
+    @property
     def tensors(self) -> dict[str, Tensor]:
         """Every tensor by name: inputs first, then as they are made."""
+        return dict(self._tensors)
+
+    @cached_property
+    def _tensors(self) -> dict[str, Tensor]:
         found = {access.tensor.name: access.tensor for op in self.ops for access in op.reads}
         made = {op.output.tensor.name: op.output.tensor for op in self.ops}
         return {**{name: item for name, item in found.items() if name not in made}, **made}
@@ -66,23 +70,27 @@ class Program(Counted):
     def inputs(self) -> tuple[Tensor, ...]:
         """The tensors that it reads and does not make."""
         made = {op.output.tensor.name for op in self.ops}
-        return tuple([item for name, item in self.tensors.items() if name not in made])
+        return tuple([item for name, item in self._tensors.items() if name not in made])
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The tensors that it is run for."""
-        return tuple([self.tensors[name] for name in self.returned])
+        return tuple([self._tensors[name] for name in self.returned])
 
-    @cached_property
+    @property
     def labels(self) -> dict[str, Size]:
         """The labels of all iteration spaces with their extents."""
+        return dict(self._labels)
+
+    @cached_property
+    def _labels(self) -> dict[str, Size]:
         return {axis.label: axis.extent for op in self.ops for axis in op.space}
 
     @cached_property
     def symbols(self) -> tuple[sympy.Symbol, ...]:
         """The symbols in its sizes, in the order of the labels that they measure."""
-        sizes: list[Any] = [*self.labels.values()]
-        sizes += [extent for item in self.tensors.values() for extent in item.extents]
+        sizes: list[Any] = [*self._labels.values()]
+        sizes += [extent for item in self._tensors.values() for extent in item.extents]
         sizes += [kernel.repeat for kernel in self.kernels]
         for op in self.ops:
             windows = [index for access in op.reads for index in access.index if isinstance(index, Affine)]
@@ -202,7 +210,7 @@ class Program(Counted):
                 f"repeat: carry={{{out!r}: {into!r}}} goes from an output ({listed(self.returned)}) to an input "
                 f"({listed(inputs)})"
             )
-        made, needed = self.tensors[out], inputs[into]
+        made, needed = self._tensors[out], inputs[into]
         if made.extents != needed.extents:
             raise DimensionError(f"repeat: {out!r} has extents {made.extents}, {into!r} has {needed.extents}")
         if made.format != needed.format:
