@@ -166,3 +166,9 @@ def test_a_program_without_traffic_is_shown_too() -> None:
 def test_the_repr_shows_what_at_was_told(name: str) -> None:
     """As it was said, among the steps."""
     assert f"at({name}=7)" in repr(pm.matmul("m", "n", 3).at({name: 7}))
+
+
+def test_an_intensity_in_symbols_is_left_out_of_the_repr() -> None:
+    """FLOPs that depend on a window over bytes that do not: no number is shown, and nothing breaks."""
+    assert "FLOP/B" not in repr(pm.attention(8, 8, 8, window="w"))
+    assert "FLOP/B" not in repr(pm.workload(flops="n", bytes_read=8))

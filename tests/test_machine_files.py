@@ -184,7 +184,7 @@ def test_sparse_under_the_dense_key_of_a_real_chip_is_refused() -> None:
         TEXTS["h100-sxm"],
     )
     with pytest.raises(
-        MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s; a peak with sparsity is sparse_flops_per_s"
+        MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s.* a peak with sparsity is sparse_flops_per_s"
     ):
         read(wrong)
 
@@ -228,3 +228,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         machine(tmp_path / "chip.json")
     with pytest.raises(MachineError):
         machine("null\0byte.toml")
+
+
+def test_a_peak_a_thousand_times_too_small_is_found_out() -> None:
+    """GFLOP/s written where FLOP/s belong stand far below units * rate * clock."""
+    wrong = re.sub(r"\nflops_per_s = \{ value = 989.4e12", "\nflops_per_s = { value = 989.4e9", TEXTS["h100-sxm"])
+    with pytest.raises(MachineError, match=r"989\.4 GFLOP/s, but .* one of them is wrong"):
+        read(wrong)

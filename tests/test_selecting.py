@@ -67,3 +67,10 @@ def test_choosing_nothing_is_refused() -> None:
     """An empty list is a mistake, not all and not none."""
     with pytest.raises(pm.TransformError, match=r"fuse: only=\[\] names nothing"):
         chosen(ATTENTION, [], "fuse")
+
+
+def test_transforms_take_programs() -> None:
+    """What is no program is refused by name, before anything is asked of it."""
+    for transform in (lambda: pm.fuse(3), lambda: pm.cast(3, "fp8")):  # type: ignore[arg-type, list-item]
+        with pytest.raises(pm.TransformError, match="expected a program, got 3"):
+            transform()

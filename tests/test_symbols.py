@@ -231,3 +231,11 @@ def test_a_symbol_s_name() -> None:
     """Symbols and text both have one, and symbols pickle."""
     assert (symbol_name(m), symbol_name("m")) == ("m", "m")
     assert pickle.loads(pickle.dumps(dims("m"))) == m
+
+
+def test_sizes_are_polynomials() -> None:
+    """A symbol in an exponent, a factorial or an unknown function could grow past every bound when it is bound."""
+    n = dims("n")
+    for wrong in (2**n, sympy.factorial(n), sympy.Function("f")(n), sympy.Symbol("", integer=True, positive=True)):
+        with pytest.raises(DimensionError):
+            size(wrong, "m")

@@ -29,7 +29,7 @@ _LISTS = {
     "level": ("name", "scope", "capacity_bytes", "bandwidth_bytes_per_s"),
 }
 _RATES = ("flops_per_s", "sparse_flops_per_s", "rate_per_clock")
-# A matrix peak this far above units * rate * clock counts structured sparsity, which doubles it.
+# A peak this far from units * rate * clock is a slip: above, structured sparsity (which doubles it), or a unit.
 _TOO_FAST = 1.5
 
 _PLAIN = ("units", "capacity_bytes", "bandwidth_bytes_per_s", "tdp_w", "compute_capability")
@@ -185,10 +185,11 @@ def _check_peaks(peaks: tuple[Peak, ...], units: Quantity | None, clocks: Clocks
         clock = clocks.of(peak.clock)
         if units is not None and clock is not None and peak.rate_per_clock is not None:
             derived = units * peak.rate_per_clock * clock
-            if peak.flops_per_s > _TOO_FAST * derived:
+            if not derived / _TOO_FAST <= peak.flops_per_s <= _TOO_FAST * derived:
                 raise MachineError(
                     f"{file}: {peak.label}: flops_per_s = {written(peak.flops_per_s, 'FLOP/s')}, but units * "
-                    f"rate_per_clock * clock = {written(derived, 'FLOP/s')}; a peak with sparsity is sparse_flops_per_s"
+                    f"rate_per_clock * clock = {written(derived, 'FLOP/s')}: one of them is wrong; a peak with "
+                    "sparsity is sparse_flops_per_s"
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import DimensionError, MachineError
+from perfmodel.errors import DimensionError, MachineError, listed
 from perfmodel.estimation.kernels import ratio
 from perfmodel.expressions import is_concrete, positive_real
 from perfmodel.showing import percent, plain_dict, quantity
@@ -132,8 +132,11 @@ def measured(estimate: Estimate, seconds: Any) -> Measured:
     """
     found = positive_real(seconds, "against: seconds")
     ideal = estimate.ideal_time_s
-    if not is_concrete(ideal):
-        raise DimensionError(f"against: the estimate is a formula in symbols ({ideal}); bind them first with p.at(...)")
+    if not all(is_concrete(item) for item in (ideal, estimate.program.flops, estimate.program.bytes)):
+        symbols = listed(estimate.program.symbols)
+        raise DimensionError(
+            f"against: the estimate is a formula in symbols ({symbols}); bind them first with p.at(...)"
+        )
     level = _cache_of(estimate) if found < ideal else None
     if found < ideal and (level is None or found < sum(item.compute_s * item.repeat for item in estimate.kernels)):
         needs = f"{estimate.bottleneck} alone needs" if len(estimate.kernels) == 1 else "its kernels need"

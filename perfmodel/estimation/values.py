@@ -64,7 +64,7 @@ class Estimate:
         """
         return self.time_s
 
-    @cached_property
+    @property
     def shares(self) -> dict[str, float]:
         """Seconds in kernels bound by each resource, largest first; empty while symbols have no values.
 
@@ -198,6 +198,7 @@ class Estimate:
         terms = [term for item in self.kernels for term in item.roofline.terms]
         used = {term.peak.label for term in terms if term.peak is not None} | {"bandwidth_bytes_per_s"}
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
+        remarks += [f"{t.tensor}: {t.note}" for item in self.kernels for t in item.count.transfers if t.note]
         doubts = [f"{name} of {self.machine.name} is doubtful: {why}"
                   for name, why in self.machine.doubts.items() if name in used]  # fmt: skip
         missing = [

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean, listed
 from perfmodel.expressions.arithmetic import LARGEST_SIZE, Size, as_size
@@ -155,6 +156,10 @@ def _checked_expression(value: sympy.Expr, what: str) -> Size:
                 f"{what} = {_shown(value)}: the symbol {symbol.name!r} is not a positive integer; "
                 f"make it with pm.dims({symbol.name!r})"
             )
+        if not symbol.name.isidentifier():
+            raise DimensionError(f"{what} = {_shown(value)}: a symbol has no name that can be written; use pm.dims")
+    if value.has(AppliedUndef, sympy.factorial) or any(power.exp.free_symbols for power in value.atoms(sympy.Pow)):
+        raise DimensionError(f"{what} = {_shown(value)}: a size is made of + - * / // % and whole powers of symbols")
     if not value.free_symbols or value.is_integer is False or value.is_positive is False:
         raise DimensionError(f"{what} = {_shown(value)}: {_DIMENSION_RULE}")
     if value.has(sympy.Float):

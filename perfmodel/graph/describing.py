@@ -37,8 +37,8 @@ def shown(program: Program) -> str:
     """
     count = len(program.kernels)
     counts = [quantity(program.flops, "FLOP"), quantity(program.bytes, "B")]
-    if is_concrete(program.bytes) and program.bytes != 0:
-        counts.append(f"{program.intensity:.4g} FLOP/B")
+    if program.bytes != 0 and is_concrete(intensity := program.intensity):
+        counts.append(f"{float(intensity):.4g} FLOP/B")
     lines = [title(program), f"# {count} kernel{'s' if count != 1 else ''}: {', '.join(counts)}"]
     if program.step:
         lines.append(f"# {' -> '.join(program.history)}")

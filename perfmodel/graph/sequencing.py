@@ -59,6 +59,8 @@ def _checked_join(join: Mapping[str, str]) -> dict[str, str]:
         raise LabelError(f"sequence: join maps an output to an input, such as {{'C': 'x'}}; got {join!r}")
     sources: dict[str, str] = {}
     for out, into in join.items():
+        if not (isinstance(out, str) and isinstance(into, str)):
+            raise LabelError(f"sequence: join maps names to names, such as {{'C': 'x'}}; got {out!r}: {into!r}")
         if sources.setdefault(into, out) != out:
             raise LabelError(f"sequence: join gives input {into!r} both {sources[into]!r} and {out!r}")
     return dict(join)

@@ -11,7 +11,7 @@ from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import changed_kernels, with_tensors
 from perfmodel.number_formats import Format, format, widest
-from perfmodel.transforms.selecting import Only, chosen_ops
+from perfmodel.transforms.selecting import Only, checked_program, chosen_ops
 
 
 def cast(
@@ -35,6 +35,7 @@ def cast(
     >>> cast(p, B="int8").bytes_read, cast(p, "fp8_e4m3").ops[0].compute.name
     (16842752, 'fp8_e4m3')
     """
+    checked_program(program, "cast")
     wanted = {name: format(found) for name, found in {**(tensors or {}), **named}.items()}
     everywhere = None if dtype is None else format(dtype)
     arithmetic = {"compute": compute, "accumulate": accumulate}

@@ -8,7 +8,7 @@ from perfmodel.errors import TransformError, did_you_mean
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
-from perfmodel.transforms.selecting import Only, chosen
+from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 
 def fuse(program: Program, by: str | None = None, only: Only = None) -> Program:
@@ -24,6 +24,7 @@ def fuse(program: Program, by: str | None = None, only: Only = None) -> Program:
     >>> [kernel.name for kernel in fuse(attention("n", "n", 128), by="stage").kernels]
     ['attention.scores', 'attention.softmax', 'attention.values']
     """
+    checked_program(program, "fuse")
     if by not in (None, "stage"):
         raise TransformError(f"fuse: by={by!r} is not known; by='stage' or nothing{did_you_mean(str(by), ['stage'])}")
     selected = {kernel.name for kernel in chosen(program, only, "fuse")}

@@ -12,6 +12,17 @@ from perfmodel.graph.programs import Program
 Only = str | Iterable[str] | None
 
 
+def checked_program(program: object, verb: str) -> None:
+    """Refuse what is no program, before anything is asked of it.
+
+    >>> checked_program(3, "fuse")
+    Traceback (most recent call last):
+    perfmodel.errors.TransformError: fuse: expected a program, got 3; pm.program(y) makes one of tensors
+    """
+    if not isinstance(program, Program):
+        raise TransformError(f"{verb}: expected a program, got {program!r}; pm.program(y) makes one of tensors")
+
+
 def chosen(program: Program, only: Only, verb: str) -> tuple[Kernel, ...]:
     """The kernels that ``only`` names: by kernel, op, stage, or a dotted part of a stage. All for None.
 
