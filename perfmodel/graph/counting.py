@@ -91,7 +91,7 @@ def macs(op: Op) -> Size:
     return points(op) if op.kind == "contract" else 0
 
 
-def work(op: Op, visited: Size | None = None) -> tuple[Work, ...]:
+def work(op: Op, visited: Size | None = None, results: Size | None = None) -> tuple[Work, ...]:
     """What an op does on each unit, at its valid points or at ``visited`` points.
 
     A contraction of t tensors costs t FLOPs a point (t - 1 multiplies and an add).
@@ -104,7 +104,8 @@ def work(op: Op, visited: Size | None = None) -> tuple[Work, ...]:
     if op.kind == "contract":
         return (Work("matrix", op.compute, op.accumulate, len(op.inputs) * count),)
     if op.kind == "reduce":
-        divisions = product(op.output.tensor.extents) if op.function == "mean" else 0
+        made = product(op.output.tensor.extents) if results is None else results
+        divisions = made if op.function == "mean" else 0
         return (Work("vector", op.compute, op.accumulate, total([count, divisions])),)
     if op.given is not None:
         given = ((op.function, op.given.flops), ("special", op.given.special))

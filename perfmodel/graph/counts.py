@@ -1,10 +1,11 @@
-"""Everything that can be counted of a program: its rules stand in ``counting``, ``regions`` and ``memory``."""
+"""Everything that can be counted of a program: its rules stand in ``counting``, ``regions``, ``tiled``, ``memory``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -12,9 +13,12 @@ from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
 from perfmodel.graph.counting import Transfer, Work, issued_points, macs, summed, transfers, work
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import footprint_rows, memory_rows, most, total_held
+from perfmodel.graph.memory import Row, footprint_rows, memory_rows, most, total_held
 from perfmodel.graph.nodes import Tensor
-from perfmodel.showing import Table
+
+if TYPE_CHECKING:
+    from perfmodel.graph.tiled import Tiled
+    from perfmodel.showing import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,42 @@ class KernelCount:
     kernel: Kernel
     works: tuple[Work, ...]
     transfers: tuple[Transfer, ...]
+    tiled: Tiled | None = None  # its blocks, where it is cut into tiles
+
+    @classmethod
+    def of(cls, kernel: Kernel, leaving: frozenset[str]) -> KernelCount:
+        """The counts of a kernel, by the traffic rule alone or by its tiles.
+
+        >>> KernelCount.of(Kernel("empty", ()), frozenset()).transfers
+        ()
+        """
+        if kernel.tiles:
+            from perfmodel.graph.tiled import Tiled  # loaded when the first kernel is tiled
+
+            tiled = Tiled(kernel, kernel.tiles[0], leaving & frozenset(kernel.made))
+            return cls(kernel, tiled.works(), tiled.transfers(), tiled)
+        return cls(kernel, tuple([w for op in kernel.ops for w in work(op)]), transfers(kernel, leaving))
+
+    @property
+    def macs(self) -> Size:
+        """Multiply-accumulates of one run."""
+        return total([macs(op) for op in self.kernel.ops]) if self.tiled is None else self.tiled.macs()
+
+    @property
+    def issued(self) -> tuple[Work, ...]:
+        """The work of one run as hardware issues it."""
+        if self.tiled is not None:
+            return self.tiled.issued_works()
+        return tuple([w for op in self.kernel.ops for w in work(op, issued_points(op))])
+
+    @property
+    def held(self) -> list[Row]:
+        """What one run, or one block of it, holds at once: role, tensor and bytes."""
+        if self.tiled is None:
+            return footprint_rows(self.kernel, self.transfers)
+        from perfmodel.graph.holding import block_rows
+
+        return block_rows(self.tiled)
 
     @property
     def bytes(self) -> Size:
@@ -67,12 +107,15 @@ class Counted:
     @cached_property
     def counted(self) -> tuple[KernelCount, ...]:
         """The counts of each kernel, for one run of it."""
-        leaving = set(self.returned)
-        for kernel in self.kernels if len(self.kernels) > 1 else ():
-            leaving.update(kernel.needed)
-        return tuple(
-            [KernelCount(k, tuple([w for op in k.ops for w in work(op)]), transfers(k, leaving)) for k in self.kernels]
-        )
+        leaving = self.leaving
+        return tuple([KernelCount.of(kernel, leaving) for kernel in self.kernels])
+
+    @property
+    def leaving(self) -> frozenset[str]:
+        """Names of the tensors that leave the kernel that makes them: outputs, and what other kernels read."""
+        if len(self.kernels) == 1:
+            return frozenset(self.returned)
+        return frozenset([*self.returned, *[name for kernel in self.kernels for name in kernel.needed]])
 
     def _summed(self, count: Callable[[KernelCount], Size]) -> Size:
         return total([product([item.kernel.repeat, count(item)]) for item in self.counted])
@@ -90,7 +133,7 @@ class Counted:
     @cached_property
     def macs(self) -> Size:
         """Multiply-accumulates: the points of contractions. Never called FLOPs."""
-        return self._summed(lambda item: total([macs(op) for op in item.kernel.ops]))
+        return self._summed(lambda item: item.macs)
 
     @property
     def flops_by_unit(self) -> dict[str, Size]:
@@ -112,11 +155,7 @@ class Counted:
     @cached_property
     def issued_flops(self) -> Size:
         """FLOPs as hardware issues them: masked points of visited tiles and padding included."""
-        return self._summed(
-            lambda item: summed(
-                [w for op in item.kernel.ops for w in work(op, issued_points(op))], ("matrix", "vector")
-            )
-        )
+        return self._summed(lambda item: summed(item.issued, ("matrix", "vector")))
 
     @cached_property
     def bytes_read(self) -> Size:
@@ -156,7 +195,7 @@ class Counted:
     @cached_property
     def footprint_bytes(self) -> Size:
         """Bytes that the largest kernel holds at once (see ``footprint``)."""
-        return most([total_held(footprint_rows(item.kernel, item.transfers)) for item in self.counted])
+        return most([total_held(item.held) for item in self.counted])
 
     @cached_property
     def memory_bytes(self) -> Size:
@@ -165,6 +204,8 @@ class Counted:
 
     def traffic(self) -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions."""
+        from perfmodel.showing import Table
+
         rows = [
             (t.kernel, t.tensor, t.direction, t.elements, t.bytes, item.kernel.repeat, t.note)
             for item in self.counted
@@ -176,7 +217,7 @@ class Counted:
 
     def footprint(self) -> Table:
         """What each kernel holds while it runs, by role and tensor."""
-        rows = [
-            (item.kernel.name, *row) for item in self.counted for row in footprint_rows(item.kernel, item.transfers)
-        ]
+        from perfmodel.showing import Table
+
+        rows = [(item.kernel.name, *row) for item in self.counted for row in item.held]
         return Table("footprint", ("kernel", "role", "tensor", "bytes"), tuple(rows))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from perfmodel.expressions import Size
 from perfmodel.graph.nodes import Op
+from perfmodel.graph.tilings import Tiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Kernel:
     ops: tuple[Op, ...]
     repeat: Size = 1
     section: int = 0
+    tiles: tuple[Tiling, ...] = ()
 
     @property
     def made(self) -> tuple[str, ...]:

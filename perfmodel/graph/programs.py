@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import sympy
 
 from perfmodel.errors import DimensionError, FormatError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, bind, product, size, symbol_name, symbol_values
-from perfmodel.graph import describing
 from perfmodel.graph.counts import Counted
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_extents, with_sizes
-from perfmodel.showing import Text
+
+if TYPE_CHECKING:
+    from perfmodel.showing import Text
+
+
+def _words() -> Any:
+    """The part that puts a program in words: loaded when one is first shown."""
+    from perfmodel.graph import describing
+
+    return describing
+
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -92,6 +101,7 @@ class Program(Counted):
         sizes: list[Any] = [*self._labels.values()]
         sizes += [extent for item in self._tensors.values() for extent in item.extents]
         sizes += [kernel.repeat for kernel in self.kernels]
+        sizes += [size for kernel in self.kernels for tiling in kernel.tiles for size in tiling.sizes]
         for op in self.ops:
             windows = [index for access in op.reads for index in access.index if isinstance(index, Affine)]
             sizes += [part for index in windows for part in affine_sizes(index)]
@@ -164,7 +174,7 @@ class Program(Counted):
         known = [symbol.name for symbol in self.symbols]
         if label not in self.labels:
             shown = [*known, *self.labels]
-            raise LabelError(f"at: {self.name} has no symbol or label {label!r}; it has {describing.sizes(self)}"
+            raise LabelError(f"at: {self.name} has no symbol or label {label!r}; it has {_words().sizes(self)}"
                              f"{did_you_mean(str(label), shown)}")  # fmt: skip
         extent = self.labels[label]
         if not isinstance(extent, int):
@@ -199,7 +209,7 @@ class Program(Counted):
                 )
         if len(set(carried.values())) < len(carried):
             raise LabelError(f"repeat: carry={carried} gives one input two outputs")
-        kernels = tuple([Kernel(k.name, k.ops, product([count, k.repeat]), k.section) for k in self.kernels])
+        kernels = tuple([replace(kernel, repeat=product([count, kernel.repeat])) for kernel in self.kernels])
         kept = tuple(dict.fromkeys([*self.shared, *common, *carried, *carried.values()]))
         return replace(self, kernels=kernels, shared=kept, step=f"repeat({times})", parent=self)
 
@@ -253,17 +263,22 @@ class Program(Counted):
 
     def explain(self) -> Text:
         """The counts with their formulas, kernel by kernel, and what each step of its history changed."""
-        return describing.explained(self)
+        found: Text = _words().explained(self)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, sizes and history as plain data."""
-        return describing.as_dict(self)
+        found: dict[str, Any] = _words().as_dict(self)
+        return found
 
     def __repr__(self) -> str:
-        return describing.shown(self)
+        found: str = _words().shown(self)
+        return found
 
     def _repr_html_(self) -> str:
-        return describing.as_html(self)
+        found: str = _words().as_html(self)
+        return found
 
     def _repr_latex_(self) -> str:
-        return describing.as_latex(self)
+        found: str = _words().as_latex(self)
+        return found

@@ -22,7 +22,7 @@ Place = tuple[str, int]  # a tensor and the number of one of its axes
 
 
 def changed_kernels(
-    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], repeat: Change | None = None
+    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], sizes: Change | None = None
 ) -> tuple[Kernel, ...]:
     """Kernels with every op and repetition changed.
 
@@ -31,8 +31,11 @@ def changed_kernels(
     """
     changed = []
     for kernel in kernels:
-        times = repeat(kernel.repeat) if repeat else kernel.repeat
-        changed.append(Kernel(kernel.name, tuple([op_change(op) for op in kernel.ops]), times, kernel.section))
+        found = replace(kernel, ops=tuple([op_change(op) for op in kernel.ops]))
+        if sizes is not None:
+            tiles = tuple([tiling.resized(sizes) for tiling in kernel.tiles])
+            found = replace(found, repeat=sizes(kernel.repeat), tiles=tiles)
+        changed.append(found)
     return tuple(changed)
 
 

@@ -91,7 +91,9 @@ class _Line:
         after = self._next_section(later)
         for kernel in later.kernels:
             found = [with_names(op, labels, tensors, replaced, ops[op.name], stages[op.stage]) for op in kernel.ops]
-            self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, kernel.section + after))
+            tiles = tuple([tiling.renamed(labels, tensors) for tiling in kernel.tiles])
+            section = kernel.section + after
+            self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, section, tiles))
         made = {op.output.tensor.name: op.output.tensor for kernel in self.kernels[-len(later.kernels) :]
                 for op in kernel.ops}  # fmt: skip
         for out in join:

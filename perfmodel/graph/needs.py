@@ -1,0 +1,228 @@
+"""Bounds inference: what each op of a tiled kernel computes in one block, found backwards from its outputs.
+
+An op computes what its readers need of its output, and its own tile where the output leaves the kernel. A
+label that it reduces is taken whole, or trip by trip where it is streamed. Through a window the need widens
+(halos), so a producer inside the kernel repeats what neighbouring tiles share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from perfmodel.errors import TransformError
+from perfmodel.expressions import Size, largest, smallest
+from perfmodel.graph.indexing import Affine, Gathered, Index
+from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.tilings import Tiling
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one op computes in a block: an interval a label of its space, and the part of its output.
+
+    Under a mask the space is smaller than the output: a row without a key is there, and holds nothing.
+
+    >>> Need(None, {"m": Interval.whole(4)}, ()).labels
+    ()
+    """
+
+    op: Op
+    space: Mapping[str, Interval]
+    output: tuple[Interval, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The cut labels whose block numbers its intervals move with.
+
+        >>> Need(None, {"m": Interval.tile("m", 2, 4)}, ()).labels
+        ('m',)
+        """
+        return tuple(dict.fromkeys([label for interval in self.space.values() for label in interval.labels]))
+
+    def reads(self, access: Access) -> tuple[Interval, ...]:
+        """The part of an input that it reads, axis by axis (all of an axis that is looked up)."""
+        pairs = zip(access.tensor.axes, access.index, strict=True)
+        return tuple([index_interval(index, self.space, axis.extent) for axis, index in pairs])
+
+    def looked_up(self, access: Access) -> tuple[Interval, ...] | None:
+        """The intervals of a gather: of the labels that name its look-ups, and of its other axes."""
+        if not any(isinstance(index, Gathered) for index in access.index):
+            return None
+        found: list[Interval] = []
+        for index, part in zip(access.index, self.reads(access), strict=True):
+            found += [self.space[label] for label in index.labels] if isinstance(index, Gathered) else [part]
+        return tuple(found)
+
+
+def trips_of(kernel: Kernel, tiling: Tiling) -> dict[str, Trip]:
+    """The cuts that leave more than one tile: a tile at least as large as its extent drops the loop.
+
+    >>> from perfmodel import matmul
+    >>> list(trips_of(matmul(256, 64, 64).kernels[0], Tiling(grid=(("m", 128), ("n", 128)))))
+    ['m']
+    """
+    extents: dict[str, Size] = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
+    found = {}
+    for label, size in (*tiling.grid, *tiling.stream):
+        extent = extents[label]
+        if not (isinstance(size, int) and isinstance(extent, int) and size >= extent):
+            found[label] = Trip(label, size, extent)
+    return found
+
+
+def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[Need]:
+    """What each op computes in a block, in the order of the ops.
+
+    >>> from perfmodel import matmul
+    >>> need, = needs_of(matmul(256, 64, 64).kernels[0], Tiling(grid=(("m", 128),)), ["C"])
+    >>> need.space["m"].at({"m": 1}), need.space["k"].at({})
+    ((128, 256), (0, 64))
+    """
+    trips = trips_of(kernel, tiling)
+    if not trips:
+        return [_untiled(op) for op in kernel.ops]
+    streamed = {label for label, _ in tiling.stream}
+    wanted: dict[str, list[tuple[Interval, ...]]] = {}
+    found: list[Need] = []
+    for op in reversed(kernel.ops):
+        name = op.output.tensor.name
+        asked = list(wanted.get(name, []))
+        if name in leaving or not asked:
+            asked.append(tuple([_tile(axis.label, axis.extent, trips) for axis in op.output.tensor.axes]))
+        hull = [
+            Interval(part.starts, part.stops) for part in joined_parts(asked, op.output.tensor)
+        ]  # gaps are computed
+        space = dict(zip(op.output.tensor.labels, hull, strict=True))
+        for axis in op.space:
+            if axis.label in space:
+                continue
+            cut = axis.label in streamed
+            if axis.label in trips and not cut and name in leaving and name not in wanted:
+                raise TransformError(
+                    f"tile: {op.name!r} reduces {axis.label!r}, which is in the grid, and its result leaves the "
+                    f"kernel: blocks would hold partial results; stream {axis.label!r} instead"
+                )
+            space[axis.label] = _tile(axis.label, axis.extent, trips if cut else {})
+        inside = within_mask(op, {axis.label: space[axis.label] for axis in op.space}, trips)
+        need = Need(op, inside, tuple([space[label] for label in op.output.tensor.labels]))
+        for access in op.reads:
+            wanted.setdefault(access.tensor.name, []).append(need.reads(access))
+        found.append(need)
+    return found[::-1]
+
+
+def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -> dict[str, Interval]:
+    """The space with the keys that a block's rows see, and the rows that see any (a hull, not its holes).
+
+    Where keys are cut themselves, whole tiles are visited or skipped instead (see ``visiting``).
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> within_mask(mapped("exp", tensor("x", {"i": 4})).producer, {"i": Interval.whole(4)}, {})["i"].at({})
+    (0, 4)
+    """
+    mask = op.mask
+    if mask is None or mask.key in trips:
+        return space
+    extents = dict(op.space)
+    queries, keys = extents[mask.query], extents[mask.key]
+    if not space[mask.query].labels and not space[mask.key].labels:
+        ends = {mask.query: mask.rows(queries, keys), mask.key: mask.columns(queries, keys)}
+        return space | {label: Interval((Linear(a),), (Linear(b),)) for label, (a, b) in ends.items()}
+    shift = keys - queries if mask.align == "end" else 0
+    rows = space[mask.query]
+    starts = (Linear(0),) if mask.left is None else tuple([end.scaled(1, shift - mask.left) for end in rows.starts])
+    stops = (Linear(keys),) if mask.right is None else tuple([end.scaled(1, shift + mask.right) for end in rows.stops])
+    return space | {mask.key: Interval(starts, stops).clipped(keys)}
+
+
+def _tile(label: str, extent: Size, trips: Mapping[str, Trip]) -> Interval:
+    trip = trips.get(label)
+    return Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+
+
+def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) -> Interval:
+    """The hull of what an index touches of an axis, clipped to it: padding is not read.
+
+    >>> from perfmodel.graph.indexing import Affine
+    >>> index_interval(Affine((("p", 1), ("r", 1)), -1), {"p": Interval.whole(4), "r": Interval.whole(3)}, 4).at({})
+    (0, 4)
+    """
+    if isinstance(index, str):
+        return space[index]
+    if isinstance(index, Gathered) or index.modulo is not None:
+        return Interval.whole(extent)
+    hull = Interval((Linear(index.offset),), (Linear(index.offset + 1),))
+    for label, step in index.terms:
+        hull = hull.widened(space[label].through(step, 0))
+    hull = hull.clipped(extent)
+    if _dense(index, space):
+        return hull
+    terms = tuple([(step, space[label]) for label, step in index.terms])
+    return Interval(hull.starts, hull.stops, Gaps(terms, index.offset, extent))
+
+
+def _dense(index: Affine, space: Mapping[str, Interval]) -> bool:
+    """Whether windows overlap or touch whatever the tiles: each step is covered by the shorter steps alone."""
+    lengths = []
+    for label, step in index.terms:
+        start, stop = space[label].at({}) if not space[label].labels else (0, 1)  # a tile has one element or more
+        lengths.append((step, stop - start))
+    if not all(isinstance(step, int) for step, _ in lengths):
+        return False
+    covered: Size = 1
+    for step, length in sorted(lengths, key=lambda term: (term[0], not isinstance(term[1], int))):
+        if (length != 1 or step > 1) and not surely_at_least(covered, step):
+            return False
+        covered = covered + step * (length - 1)
+    return True
+
+
+def _untiled(op: Op) -> Need:
+    """An op of a kernel without tiles: all of its space (the hull of its mask)."""
+    space = {axis.label: Interval.whole(axis.extent) for axis in op.space}
+    return Need(op, within_mask(op, space, {}), tuple([space[label] for label in op.output.tensor.labels]))
+
+
+def joined_parts(parts: Sequence[tuple[Interval, ...]], tensor: Tensor) -> tuple[Interval, ...]:
+    """The hull of several parts of a tensor, axis by axis.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> joined_parts([(Interval.between(0, 2),), (Interval.between(0, 2),)], tensor("x", {"i": 4}))[0].at({})
+    (0, 2)
+    """
+    columns = zip(*parts, strict=True)
+    return tuple([_hull(column, axis.extent) for column, axis in zip(columns, tensor.axes, strict=True)])
+
+
+def _hull(parts: tuple[Interval, ...], extent: Size) -> Interval:
+    """One interval that holds all parts: themselves where equal, shifted ends where they move alike, else all."""
+    distinct = list(dict.fromkeys(parts))
+    if len(distinct) == 1:
+        return distinct[0]
+    if not any(part.labels for part in distinct):
+        ends = [part.at({}) for part in distinct]
+        return Interval.between(smallest(*[start for start, _ in ends]), largest(*[stop for _, stop in ends]))
+    starts = _outer([part.starts for part in distinct], lower=True)
+    stops = _outer([part.stops for part in distinct], lower=False)
+    return Interval.whole(extent) if starts is None or stops is None else Interval(starts, stops)
+
+
+def _outer(ends: list[tuple[Linear, ...]], *, lower: bool) -> tuple[Linear, ...] | None:
+    """Ends that lie outside all of these, where each has one moving bound of one step and ints to compare."""
+    moving = [[end for end in found if end.steps] for found in ends]
+    if any(len(found) != 1 for found in moving) or len({found[0].steps for found in moving}) != 1:
+        return None
+    starts = [found[0].start for found in moving]
+    fixed = [[end.start for end in found if not end.steps] for found in ends]
+    bounds = [bound for found in fixed for bound in found]
+    if not all(isinstance(number, int) for number in (*starts, *bounds)):
+        return None
+    pick = min if lower else max
+    best = Linear(pick(starts), moving[0][0].steps)
+    if not all(fixed):  # one of them is not held by a constant, so neither is the hull
+        return (best,)
+    inner = max if lower else min
+    return (best, Linear(pick(inner(found) for found in fixed)))

@@ -1,0 +1,186 @@
+"""The order of work in one block of a tiled kernel: loads, loops, ops, pass by pass.
+
+Streamed loops nest in the order given. A tensor is loaded at the innermost loop that moves what is read of it,
+and again on each trip of the loops outside; what no loop moves is loaded once a block. An op runs inside the
+loops down to the innermost one that moves it. Where an op inside a loop needs a reduction over that loop, the
+loop runs again: another pass, in which what is not kept is loaded and computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from perfmodel.graph.indexing import Gathered
+from perfmodel.graph.intervals import Interval
+from perfmodel.graph.needs import Need, joined_parts
+from perfmodel.graph.nodes import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A part of a tensor brought in: an interval an axis, or, for a gather, an interval a label of its look-ups.
+
+    >>> Load(None, (Interval.whole(4),)).labels
+    ()
+    """
+
+    tensor: Tensor
+    part: tuple[Interval, ...]
+    by: tuple[str, ...] = ()  # the tensors that name the look-ups
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The cut labels that move the part."""
+        return tuple(dict.fromkeys([label for interval in self.part for label in interval.labels]))
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over the tiles of a label: what each trip loads, then what it runs.
+
+    >>> Loop("k", (), ()).label
+    'k'
+    """
+
+    label: str
+    loads: tuple[Load, ...]
+    body: tuple[Node, ...]
+
+
+Node: TypeAlias = "Loop | Need"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One block: what it loads once, then its loops and ops.
+
+    >>> Schedule((), ()).body
+    ()
+    """
+
+    loads: tuple[Load, ...]
+    body: tuple[Node, ...]
+
+
+def schedule_of(needs: Sequence[Need], loops: Sequence[str], leaving: Collection[str]) -> Schedule:
+    """The schedule of a kernel's ops, given what each needs and the streamed labels, outermost first.
+
+    >>> from perfmodel import fuse, softmax
+    >>> from perfmodel.graph.needs import needs_of
+    >>> from perfmodel.graph.tilings import Tiling
+    >>> kernel = fuse(softmax(8, 64)).kernels[0]
+    >>> needs = needs_of(kernel, Tiling(stream=(("n", 16),)), ["y"])
+    >>> [node.label for node in schedule_of(needs, ["n"], ["y"]).body]  # the maximum, the sum, the quotient
+    ['n', 'n', 'n']
+    """
+    loads = loads_of(needs)
+    body = _Builder(loads, frozenset(leaving)).build(list(needs), list(loops))
+    return Schedule(_placed(loads, needs, None, loops), body)
+
+
+def loads_of(needs: Sequence[Need]) -> list[Load]:
+    """One load for each tensor from outside: the hull of what the ops read of it; look-ups of a gather apart.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.graph.needs import needs_of
+    >>> from perfmodel.graph.tilings import Tiling
+    >>> [load.tensor.name for load in loads_of(needs_of(matmul(4, 4, 4).kernels[0], Tiling(), ["C"]))]
+    ['A', 'B']
+    """
+    made = {need.op.output.tensor.name for need in needs}
+    parts: dict[str, list[tuple[Interval, ...]]] = {}
+    tensors: dict[str, Tensor] = {}
+    lookups: dict[Load, None] = {}
+    for need in needs:
+        for access in need.op.reads:
+            name = access.tensor.name
+            if name in made:
+                continue
+            tensors[name] = access.tensor
+            looked_up = need.looked_up(access)
+            if looked_up is None:
+                parts.setdefault(name, []).append(need.reads(access))
+            else:
+                by = tuple([index.by for index in access.index if isinstance(index, Gathered)])
+                lookups[Load(access.tensor, looked_up, by)] = None
+    plain = {name: Load(tensors[name], joined_parts(found, tensors[name])) for name, found in parts.items()}
+    order = list(tensors)
+    found = [*plain.values(), *lookups]
+    return sorted(found, key=lambda load: order.index(load.tensor.name))
+
+
+def _placed(loads: Sequence[Load], needs: Sequence[Need], loop: str | None, loops: Sequence[str]) -> tuple[Load, ...]:
+    """The loads that these ops need and that belong to this loop (None: once a block)."""
+    read = {access.tensor.name for need in needs for access in need.op.reads}
+    found = []
+    for load in loads:
+        moving = [label for label in loops if label in load.labels]
+        if load.tensor.name in read and (moving[-1] if moving else None) == loop:
+            found.append(load)
+    return tuple(found)
+
+
+class _Builder:
+    """Builds the nest of loops from outside in."""
+
+    def __init__(self, loads: Sequence[Load], leaving: frozenset[str]) -> None:
+        self.loads, self.leaving = loads, leaving
+
+    def build(self, needs: list[Need], loops: list[str]) -> tuple[Node, ...]:
+        if not loops:
+            return tuple(needs)
+        label, rest = loops[0], loops[1:]
+        inside = {_name(need) for need in needs if set(need.labels) & set(loops)}
+        when = self._passes(needs, label, inside)
+        nodes: list[Node] = []
+        for number in range(1, max(when.values(), default=0) + 1):
+            nodes += [need for need in needs if _name(need) not in inside and when[_name(need)] == number]
+            body = self._pass(needs, label, inside, when, number)
+            if body:
+                loads = _placed(self.loads, body, label, loops)
+                nodes.append(Loop(label, loads, self.build(body, rest)))
+        return tuple(nodes)
+
+    def _passes(self, needs: list[Need], label: str, inside: set[str]) -> dict[str, int]:
+        """In which pass over the loop each op can first run (an op outside: before which pass)."""
+        by_name = {_name(need): need for need in needs}
+        when: dict[str, int] = {}
+        for need in needs:
+            first = 1
+            for access in need.op.reads:
+                source = by_name.get(access.tensor.name)
+                if source is None:
+                    continue
+                waits = _name(source) in inside and (_name(need) not in inside or _reduces(source, label))
+                first = max(first, when[_name(source)] + waits)
+            when[_name(need)] = first
+        return when
+
+    def _pass(self, needs: list[Need], label: str, inside: set[str], when: dict[str, int], number: int) -> list[Need]:
+        """The ops of one pass: those that end in it, and what they need computed again."""
+        readers: dict[str, set[str]] = {}
+        for need in needs:
+            for access in need.op.reads:
+                readers.setdefault(access.tensor.name, set()).add(_name(need))
+        wanted: set[str] = set()
+        for need in reversed(needs):
+            name = _name(need)
+            if name not in inside:
+                continue
+            ends = _reduces(need, label) or name in self.leaving or bool(readers.get(name, set()) - inside)
+            ends = ends or not readers.get(name)
+            used = not _reduces(need, label) and bool(readers.get(name, set()) & wanted)
+            if (ends and when[name] == number) or used:
+                wanted.add(name)
+        return [need for need in needs if _name(need) in wanted]
+
+
+def _name(need: Need) -> str:
+    return need.op.output.tensor.name
+
+
+def _reduces(need: Need, label: str) -> bool:
+    """Whether its result is complete only after the loop over the label."""
+    return label in need.op.reduced and label in need.labels

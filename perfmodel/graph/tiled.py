@@ -1,0 +1,278 @@
+"""Counts of one level of tiles: what the blocks of a kernel request, and the work that they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from perfmodel.errors import DimensionError, TransformError
+from perfmodel.expressions import Size, product, scaled, smallest, total
+from perfmodel.graph.counting import Transfer, Work, work
+from perfmodel.graph.intervals import Interval, Trip
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.masks import Mask
+from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
+from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.parts import part_bytes, part_note, placed
+from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
+from perfmodel.graph.sums import lengths_sum
+from perfmodel.graph.tilings import Tiling
+from perfmodel.graph.visiting import Visits
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """A kernel cut by one tiling: its schedule, and the counts that follow from it.
+
+    >>> from perfmodel import matmul
+    >>> tiling = Tiling(grid=(("m", 64), ("n", 64)), stream=(("k", 32),))
+    >>> tiled = Tiled(matmul(256, 256, 256).kernels[0], tiling, frozenset(["C"]))
+    >>> [(t.tensor, t.elements) for t in tiled.transfers()]  # A and B once for each of 4 blocks across
+    [('A', 262144), ('B', 262144), ('C', 65536)]
+    """
+
+    kernel: Kernel
+    tiling: Tiling
+    leaving: frozenset[str]
+
+    @cached_property
+    def trips(self) -> dict[str, Trip]:
+        """The cuts that leave more than one tile."""
+        return trips_of(self.kernel, self.tiling)
+
+    @cached_property
+    def needs(self) -> list[Need]:
+        """What each op computes in a block."""
+        return needs_of(self.kernel, self.tiling, self.leaving)
+
+    @cached_property
+    def loops(self) -> list[str]:
+        """The streamed labels that are loops, outermost first."""
+        return [label for label, _ in self.tiling.stream if label in self.trips]
+
+    @cached_property
+    def grid(self) -> list[str]:
+        """The grid labels that make more than one block."""
+        return [label for label, _ in self.tiling.grid if label in self.trips]
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The order of work in a block."""
+        return schedule_of(self.needs, self.loops, self.leaving)
+
+    def check(self) -> None:
+        """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
+        for need, _ in self.runs():
+            if need.op.output.tensor.name in self.tiling.spill:
+                self._outer_trips(need)
+
+    def runs(self) -> Iterator[tuple[Need, tuple[str, ...]]]:
+        """Each place where an op runs, with the loops around it."""
+        for node, path in _walk(self.schedule.body, ()):
+            if isinstance(node, Need):
+                yield node, path
+
+    def loads(self) -> Iterator[tuple[Load, tuple[str, ...]]]:
+        """Each place where a part of a tensor is loaded, with the loops around it."""
+        for load in self.schedule.loads:
+            yield load, ()
+        for node, path in _walk(self.schedule.body, ()):
+            if isinstance(node, Loop):
+                for load in node.loads:
+                    yield load, (*path, node.label)
+
+    def times(self, labels: Collection[str], path: Collection[str]) -> Size:
+        """How often the same part is met again: blocks and trips whose labels do not move it."""
+        around = [*self.grid, *path]
+        return product([self.trips[label].count for label in around if label not in labels])
+
+    def works(self) -> tuple[Work, ...]:
+        """The work of every block together; repeated producers count as often as they run."""
+        found: list[Work] = []
+        for need, path in self.runs():
+            found += work(need.op, self.points(need, path), self.results(need, path))
+        return tuple(found)
+
+    def results(self, need: Need, path: Collection[str]) -> Size:
+        """How many results an op completes over all blocks and trips."""
+        kept = [label for label in path if label not in need.op.reduced]
+        moving = {label for interval in need.output for label in interval.labels}
+        return product([self.times(moving, kept), lengths_sum(need.output, self.trips)])
+
+    def macs(self) -> Size:
+        """Multiply-accumulates of every block together."""
+        return total([self.points(need, path) for need, path in self.runs() if need.op.kind == "contract"])
+
+    def issued_works(self) -> tuple[Work, ...]:
+        """The work of every block as hardware issues it: in whole tiles."""
+        return tuple(
+            [
+                item
+                for need, path in self.runs()
+                for item in work(need.op, self.issued_points(need, path), self.results(need, path))
+            ]
+        )
+
+    def points(self, need: Need, path: Collection[str]) -> Size:
+        """Valid points of an op over all blocks and trips."""
+        labels = set(need.labels)
+        again = self.times(labels, path)
+        mask = need.op.mask
+        if mask is None:
+            return product([again, lengths_sum(list(need.space.values()), self.trips)])
+        extents = dict(need.op.space)
+        rows, keys = need.space[mask.query], need.space[mask.key]
+        others = [interval for label, interval in need.space.items() if label not in (mask.query, mask.key)]
+        self._check_masked(need.op, rows, keys)
+        pairs = mask.pairs(extents[mask.query], extents[mask.key])
+        moved = {label for interval in others for label in interval.labels}
+        return product([self.times(labels | moved, path), pairs, lengths_sum(others, self.trips)])
+
+    def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
+        """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""
+        for label, interval in (("rows", rows), ("keys", keys)):
+            if len(interval.starts) > 1 and len(interval.labels) > 1:
+                raise TransformError(f"tile: {op.name!r} is masked and its {label} overlap between tiles")
+
+    def issued_points(self, need: Need, path: Collection[str]) -> Size:
+        """Points as hardware visits them: whole tiles, ragged edges and masked points included."""
+        around = [*self.grid, *path]
+        sizes = [full_length(interval) for interval in need.space.values()]
+        mask = need.op.mask
+        if mask is not None and mask.key in path:
+            around = [label for label in around if label not in (mask.query, mask.key)]
+            sizes.append(self.visits(mask).number)
+        return product([*sizes, *[self.trips[label].count for label in around]])
+
+    def visits(self, mask: Mask) -> Visits:
+        """The tiles of a mask that are visited."""
+        extents = {axis.label: axis.extent for op in self.kernel.ops for axis in op.space}
+        rows, keys = self.trips.get(mask.query), self.trips.get(mask.key)
+        return Visits(mask, extents[mask.query], extents[mask.key], rows, keys)
+
+    def transfers(self) -> tuple[Transfer, ...]:
+        """What the blocks load and store at the next level: reads first, then writes."""
+        read: dict[str, list[tuple[Size, Size]]] = {}
+        notes: dict[str, str] = {}
+        for load, path in self.loads():
+            read.setdefault(load.tensor.name, []).append(self._moved(load, path))
+            notes[load.tensor.name] = notes.get(load.tensor.name) or part_note(load.part, self.trips)
+        found = []
+        for name, parts in read.items():
+            elements, size = [total(list(column)) for column in zip(*parts, strict=True)]
+            found.append(Transfer(self.kernel.name, name, "read", elements, size, notes[name]))
+        for need in self.needs:
+            found += self._stored(need)
+        return tuple(found)
+
+    def _moved(self, load: Load, path: Collection[str]) -> tuple[Size, Size]:
+        """Elements and bytes of one load over all blocks and trips."""
+        mask = self.mask_of(load.tensor)
+        if mask is not None and self.by_visits(mask, path):
+            again = self.times({*load.labels, mask.query, mask.key}, path)
+            return self._visited(load, mask, again)
+        again = self.times(load.labels, path)
+        size = part_bytes(load.tensor.format, load.part, self.trips)
+        return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
+
+    def by_visits(self, mask: Mask, path: Collection[str]) -> bool:
+        """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
+        cut = {label for label in (mask.query, mask.key) if label in self.trips}
+        return mask.key in cut and cut <= {*self.grid, *path}
+
+    def mask_of(self, tensor: Tensor) -> Mask | None:
+        """The mask of the ops that read a tensor, where all of them have it."""
+        masks = {op.mask for op in self.kernel.ops for access in op.reads if access.tensor.name == tensor.name}
+        return masks.pop() if len(masks) == 1 else None
+
+    def _visited(self, load: Load, mask: Mask, again: Size) -> tuple[Size, Size]:
+        """What is moved only for tiles that hold an allowed pair."""
+        if not self.visits(mask).concrete:
+            return self._visited_in_symbols(load, mask, again)
+        elements, sizes = [], []
+        for (row, key), met in Counter(self._tiles_seen(load, mask)).items():
+            part = tuple([placed(interval, {mask.query: row, mask.key: key}) for interval in load.part])
+            elements.append(met * lengths_sum(part, self.trips))
+            sizes.append(met * part_bytes(load.tensor.format, part, self.trips))
+        return product([again, total(elements)]), product([again, total(sizes)])
+
+    def _visited_in_symbols(self, load: Load, mask: Mask, again: Size) -> tuple[Size, Size]:
+        """The same as a finite sum over tiles of rows: rows and keys are moved by labels of their own."""
+        by_row, by_key = mask.query in load.labels, mask.key in load.labels
+        others = [part for part in load.part if not set(part.labels) & {mask.query, mask.key}]
+        if load.tensor.format.block is not None or len(load.part) - len(others) != by_row + by_key:
+            raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
+        met = self.visits(mask).summed(by_row=by_row, by_key=by_key)
+        elements = product([again, met, lengths_sum(others, self.trips)])
+        return elements, scaled(elements, Fraction(load.tensor.format.bits) / 8)
+
+    def _tiles_seen(self, load: Load, mask: Mask) -> list[tuple[int, int]]:
+        """The visited tiles, with the number of a label that does not move the part set to 0."""
+        by_row, by_key = mask.query in load.labels, mask.key in load.labels
+        return [(row if by_row else 0, key if by_key else 0) for row, key in self.visits(mask).pairs]
+
+    def _stored(self, need: Need) -> list[Transfer]:
+        """What an op stores: each element of what leaves once; a spilled accumulator on every outer trip."""
+        tensor = need.op.output.tensor
+        if tensor.name not in self.leaving:
+            return []
+        part = self.own(need.op)
+        mask = need.op.mask if need.op.mask is not None and self.keeps_mask(need.op) else None
+        if mask is not None and self.by_visits(mask, self.loops):
+            elements, size = self._visited(Load(tensor, part), mask, 1)
+        else:
+            elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
+        if tensor.name not in self.tiling.spill:
+            return [Transfer(self.kernel.name, tensor.name, "write", elements, size)]
+        times = self._outer_trips(need)
+        moved = (product([times, elements]), product([times, size]))
+        return [Transfer(self.kernel.name, tensor.name, way, *moved) for way in ("read", "write")]
+
+    def keeps_mask(self, op: Op) -> bool:
+        """Whether both labels of an op's mask are labels of its output."""
+        return op.mask is not None and {op.mask.query, op.mask.key} <= set(op.output.tensor.labels)
+
+    def _outer_trips(self, need: Need) -> Size:
+        """Trips of the reduced loops that lie outside an inner loop of the output's own labels."""
+        kept = [place for place, label in enumerate(self.loops) if label in need.op.output.index]
+        outer = [label for label in self.loops[: kept[-1]] if label in need.op.reduced] if kept else []
+        if not outer:
+            raise TransformError(
+                f"tile: {need.op.output.tensor.name!r} cannot be spilled: no loop that it reduces lies outside a loop "
+                "of its own labels"
+            )
+        return product([self.trips[label].count for label in outer])
+
+    def own(self, op: Op) -> tuple[Interval, ...]:
+        """A block's own part of an output that leaves: each element is some block's own."""
+        tensor = op.output.tensor
+        found = {}
+        for label, extent in tensor.axes:
+            trip = self.trips.get(label)
+            found[label] = Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+        if self.keeps_mask(op):
+            found = within_mask(op, found, self.trips)
+        return tuple(found.values())
+
+
+def _walk(nodes: tuple[Node, ...], path: tuple[str, ...]) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    for node in nodes:
+        yield node, path
+        if isinstance(node, Loop):
+            yield from _walk(node.body, (*path, node.label))
+
+
+def full_length(interval: Interval) -> Size:
+    """The length of a whole tile of it: what its ends are apart where nothing clips them.
+
+    >>> full_length(Interval.tile("m", 128, 300)), full_length(Interval.whole(8))
+    (128, 8)
+    """
+    starts = [end for end in interval.starts if end.steps] or list(interval.starts)
+    stops = [end for end in interval.stops if end.steps] or list(interval.stops)
+    if starts[0].steps != stops[0].steps:
+        return smallest(*[end.start for end in interval.stops if not end.steps])
+    return stops[0].start - starts[0].start

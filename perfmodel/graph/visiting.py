@@ -1,0 +1,124 @@
+"""Which tiles of a masked space are visited: those that hold at least one allowed pair.
+
+The keys that consecutive rows see form one interval, whose ends only grow with the row, so a tile of rows
+visits a range of key tiles: from the one that holds the first key its rows see to the one that holds the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy
+
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import Size, ceil_div, floor_div, largest, smallest
+from perfmodel.graph.intervals import Trip
+from perfmodel.graph.masks import Mask
+from perfmodel.graph.sums import MOST_BLOCKS
+
+
+@dataclass(frozen=True)
+class Visits:
+    """The tiles of rows and keys of a mask, and which of them are visited.
+
+    >>> from perfmodel.graph.masks import causal
+    >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).ranges
+    ((0, 1), (0, 2))
+    """
+
+    mask: Mask
+    queries: Size
+    keys: Size
+    rows_cut: Trip | None
+    keys_cut: Trip | None
+
+    @property
+    def concrete(self) -> bool:
+        """Whether every size is a number, so that tiles can be listed."""
+        sizes = (self.queries, self.keys, self._row_size, self._key_size, *self._limits)
+        return all(isinstance(size, int) for size in sizes)
+
+    @property
+    def _row_size(self) -> Size:
+        return self.queries if self.rows_cut is None else self.rows_cut.size
+
+    @property
+    def _key_size(self) -> Size:
+        return self.keys if self.keys_cut is None else self.keys_cut.size
+
+    @property
+    def _limits(self) -> list[Size]:
+        return [size for size in (self.mask.left, self.mask.right, self.mask.chunk) if size is not None]
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """For each tile of rows, the half-open range of key tiles that it visits."""
+        tiles = ceil_div(self.queries, self._row_size)
+        if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
+            raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
+        found = [self.range_of(number) for number in range(tiles)]
+        return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
+
+    def range_of(self, number: Size) -> tuple[Size, Size]:
+        """The key tiles that one tile of rows visits, from its first to one past its last (none: not above)."""
+        first, last = self._rows_of(number)
+        start, stop = self._seen(first)[0], self._seen(last - 1)[1]
+        if isinstance(first, int) and isinstance(last, int) and first >= last:
+            return 0, 0
+        return floor_div(start, self._key_size), ceil_div(stop, self._key_size)
+
+    def _rows_of(self, number: Size) -> tuple[Size, Size]:
+        """The rows of a tile that may see a key."""
+        low, high = self.mask.rows(self.queries, self.keys)
+        last = smallest((number + 1) * self._row_size, self.queries, high)
+        return largest(number * self._row_size, low), last
+
+    def _seen(self, row: Size) -> tuple[Size, Size]:
+        """The keys that one row sees, as a half-open interval."""
+        position = row + (self.keys - self.queries if self.mask.align == "end" else 0)
+        start: Size = 0 if self.mask.left is None else largest(0, position - self.mask.left)
+        stop: Size = self.keys if self.mask.right is None else smallest(self.keys, position + self.mask.right + 1)
+        if self.mask.chunk is not None:
+            base = floor_div(position, self.mask.chunk) * self.mask.chunk
+            start, stop = largest(start, base), smallest(stop, base + self.mask.chunk)
+        return start, stop
+
+    def summed(self, *, by_row: bool, by_key: bool) -> Size:
+        """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
+
+        ``by_row`` multiplies each term by the rows of the tile. The sum stands as it is until it is bound.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> visits = Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8))
+        >>> visits.summed(by_row=False, by_key=False).doit()
+        3
+        """
+        if self.mask.chunk is not None:
+            raise DimensionError("tile: tiles under chunks are counted at given sizes; bind the symbols with p.at(...)")
+        number = sympy.Symbol(f"{self.mask.query}_block", integer=True, nonnegative=True)
+        first, last = self.range_of(number)
+        met = smallest(self.keys, last * self._key_size) - first * self._key_size if by_key else last - first
+        rows = smallest(self.queries - number * self._row_size, self._row_size) if by_row else 1
+        term = rows * largest(0, met)
+        return sympy.Sum(term, (number, 0, ceil_div(self.queries, self._row_size) - 1))
+
+    def holds(self, row: int, key: int) -> bool:
+        """Whether a tile, by its numbers, is visited.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).holds(0, 1)
+        False
+        """
+        start, stop = self.ranges[row]
+        return start <= key < stop
+
+    @property
+    def number(self) -> Size:
+        """How many tiles are visited."""
+        return len(self.pairs) if self.concrete else self.summed(by_row=False, by_key=False)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Every visited tile: its number among rows and among keys."""
+        return tuple([(row, key) for row, (start, stop) in enumerate(self.ranges) for key in range(start, stop)])
