@@ -36,7 +36,8 @@ _HOME = homes_of(
             "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
             "square sum tanh where workload"
         ),
-        "perfmodel.transforms": "cast fuse",
+        "perfmodel.transforms": "cast fuse tile",
+        "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.estimation": "Estimate estimate fits",
@@ -147,7 +148,12 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         format as format,
         formats as formats,
     )
+    from perfmodel.simulation import (
+        check as check,
+        simulate as simulate,
+    )
     from perfmodel.transforms import (
         cast as cast,
         fuse as fuse,
+        tile as tile,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from perfmodel.errors import TransformError, did_you_mean
 from perfmodel.graph.indexing import fresh
@@ -59,13 +60,17 @@ def _title(program: Program, group: Sequence[Kernel], by: str | None, only: Only
 
 def _merged(group: Sequence[Kernel], title: str) -> Kernel:
     first = group[0]
+    if len(group) > 1:
+        for kernel in group:
+            if kernel.tiles:
+                raise TransformError(f"fuse: kernel {kernel.name!r} is tiled; fuse first, then tile")
     for other in group[1:]:
         if other.repeat != first.repeat:
             raise TransformError(
                 f"fuse: {first.name!r} runs {first.repeat} times and {other.name!r} {other.repeat} times; "
                 "kernels of one repetition can be fused"
             )
-    return Kernel(title, tuple([op for kernel in group for op in kernel.ops]), first.repeat, first.section)
+    return replace(first, name=title, ops=tuple([op for kernel in group for op in kernel.ops]))
 
 
 def _in_order(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:

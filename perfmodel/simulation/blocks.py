@@ -1,0 +1,262 @@
+"""One kernel run block by block, as its schedule says: what is on chip, what is loaded and stored, what is done.
+
+On chip an element is either present or not; reading one that is not is an error of the schedule, never a lucky
+value. What a loop trip loads or makes is gone at the next trip, save accumulators of the loop itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product as combinations
+from typing import Any
+
+from perfmodel.graph.counting import work
+from perfmodel.graph.intervals import Interval
+from perfmodel.graph.needs import Need
+from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.schedules import Load, Loop, Node
+from perfmodel.graph.tiled import Tiled
+from perfmodel.simulation.numerics import reductions
+from perfmodel.simulation.points import Held, allowed_points, computed, operand
+
+Numbers = dict[str, int]
+
+
+@dataclass
+class Counts:
+    """What a run loaded, stored (elements by tensor) and did (operations by unit).
+
+    >>> Counts().loads["x"]
+    0
+    """
+
+    loads: Counter[str] = field(default_factory=Counter)
+    stores: Counter[str] = field(default_factory=Counter)
+    operations: Counter[str] = field(default_factory=Counter)
+
+
+class BlockRun:
+    """Runs the blocks of one kernel over arrays in memory, counting as it goes."""
+
+    def __init__(self, tiled: Tiled, memory: dict[str, Any], scalars: Mapping[str, float], counts: Counts) -> None:
+        self.tiled, self.memory, self.scalars, self.counts = tiled, memory, scalars, counts
+        self.chip: dict[str, Held] = {}
+        self.watched: list[tuple[Numbers, str, Any]] = []
+        self.watch: frozenset[str] = frozenset()
+        self.stored: set[Any] = set()
+        self.visits = {need.op.mask: tiled.visits(need.op.mask) for need in tiled.needs if need.op.mask is not None}
+
+    def run(self) -> None:
+        """Every block in turn."""
+        trips = self.tiled.trips
+        for numbers in combinations(*[range(int(trips[label].count)) for label in self.tiled.grid]):
+            self.chip = {}
+            at = dict(zip(self.tiled.grid, numbers, strict=True))
+            for load in self.tiled.schedule.loads:
+                self._load(load, at)
+            self._nodes(self.tiled.schedule.body, at, ())
+
+    def _nodes(self, nodes: tuple[Node, ...], at: Numbers, path: tuple[str, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Loop):
+                self._loop(node, at, path)
+            else:
+                self._op(node, at, path)
+                if not self._loops_reduced(node, path):
+                    self._finish(node, at)
+                    self._store(node, at)
+
+    def _loop(self, loop: Loop, at: Numbers, path: tuple[str, ...]) -> None:
+        inside = list(_needs(loop.body))
+        around = (*path, loop.label)
+        for need in inside:
+            if not self._loops_reduced(need, path):
+                self.chip.pop(need.op.output.tensor.name, None)
+        for number in range(int(self.tiled.trips[loop.label].count)):
+            here = {**at, loop.label: number}
+            for need in inside:
+                if not self._loops_reduced(need, around):
+                    self.chip.pop(need.op.output.tensor.name, None)
+            for load in loop.loads:
+                self._load(load, here)
+            self._nodes(loop.body, here, around)
+        for need in inside:
+            if self._loops_reduced(need, around)[:1] == [loop.label]:
+                self._finish(need, at | {loop.label: 0})
+                self._store(need, at)
+
+    def _loops_reduced(self, need: Need, path: tuple[str, ...]) -> list[str]:
+        return [label for label in path if label in need.op.reduced]
+
+    def _load(self, load: Load, at: Numbers) -> None:
+        """Bring a part of a tensor in; a part is skipped where no allowed pair needs it."""
+        import numpy as np
+
+        name = load.tensor.name
+        if self._masked_out(name, at):
+            return
+        if load.by:
+            table = self.memory[name]
+            self.chip[f"{name}[{', '.join(load.by)}]"] = Held(table, np.ones(table.shape, dtype=bool))
+            self.counts.loads[name] += int(np.prod([hi - lo for lo, hi in _ends(load.part, at)]))
+            return
+        where = np.ix_(*[_touched(interval, at) for interval in load.part])
+        held = Held(np.full(self.memory[name].shape, np.nan), np.zeros(self.memory[name].shape, dtype=bool))
+        held.values[where] = self.memory[name][where]
+        held.present[where] = True
+        self.counts.loads[name] += int(held.values[where].size)
+        self.chip[name] = held
+
+    def _masked_out(self, name: str, at: Numbers) -> bool:
+        readers = [need.op for need in self.tiled.needs if any(a.tensor.name == name for a in need.op.reads)]
+        return all(self._skipped(op, at) for op in readers)
+
+    def _skipped(self, op: Op, at: Numbers) -> bool:
+        """Whether the tile that these numbers name holds no allowed pair of a masked op."""
+        mask = op.mask
+        if mask is None or mask.key not in self.tiled.trips:
+            return False
+        if any(label in self.tiled.trips and label not in at for label in (mask.query, mask.key)):
+            return False
+        return not self.visits[mask].holds(at.get(mask.query, 0), at.get(mask.key, 0))
+
+    def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
+        import numpy as np
+
+        op = need.op
+        name = op.output.tensor.name
+        ends = dict(zip(need.space, _ends(tuple(need.space.values()), at), strict=True))
+        where = tuple([slice(*ends[label]) for label in op.output.tensor.labels])
+        self._prepare(need, tuple([slice(*pair) for pair in _ends(need.output, at)]), at, path)
+        places = {label: np.arange(lo, hi) for label, (lo, hi) in ends.items()}
+        if not self._skipped(op, at) and all(len(found) for found in places.values()):
+            order = list(need.space)
+            shape = tuple([len(places[label]) for label in order])
+            grid = {label: _spread(found, order.index(label), len(order)) for label, found in places.items()}
+            allowed = allowed_points(op, grid, shape)
+            self._count(op, int(np.prod(shape)) if allowed is None else int(allowed.sum()))
+            operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
+            with np.errstate(all="ignore"):
+                self._combine(op, where, computed(op, operands, allowed, order))
+        if name in self.tiled.tiling.spill:
+            self._spill(name, where)
+        if name in self.watch:
+            self.watched.append((dict(at), name, self.chip[name].values[where].copy()))
+
+    def _prepare(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
+        """Make room for what an op computes; an accumulator starts from its identity on its first trip."""
+        import numpy as np
+
+        op = need.op
+        name, shape = op.output.tensor.name, tuple([int(extent) for extent in op.output.tensor.extents])
+        if name not in self.chip:
+            self.chip[name] = Held(np.full(shape, np.nan), np.zeros(shape, dtype=bool))
+        held = self.chip[name]
+        first = all(at[label] == 0 for label in self._loops_reduced(need, path))
+        if first:
+            held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
+        held.present[where] = True
+        if name in self.tiled.tiling.spill:
+            self.counts.loads[name] += int(held.values[where].size)
+            if not first:
+                held.values[where] = self.memory[name][where]
+
+    def _spill(self, name: str, where: Any) -> None:
+        """Write an accumulator's part back: the next outer trip reads it again."""
+        import numpy as np
+
+        held = self.chip[name].values
+        self.memory.setdefault(name, np.full(held.shape, np.nan))[where] = held[where]
+        self.counts.stores[name] += int(held[where].size)
+
+    def _combine(self, op: Op, where: Any, result: Any) -> None:
+        held = self.chip[op.output.tensor.name].values
+        if op.kind in ("reduce", "contract"):
+            held[where] = reductions()[op.function][0](held[where], result)
+        else:
+            held[where] = result
+
+    def _count(self, op: Op, points: int) -> None:
+        for item in work(op, points, results=0):
+            self.counts.operations[item.unit] += int(item.operations)
+
+    def _finish(self, need: Need, at: Numbers) -> None:
+        """What is left to do when a reduction is complete: a mean divides by its number of points."""
+        op = need.op
+        if op.function != "mean":
+            return
+        where = self._complete(need.output, op.output.tensor, at)
+        number = 1
+        for axis in op.space:
+            number *= int(axis.extent) if axis.label in op.reduced else 1
+        held = self.chip[op.output.tensor.name].values
+        held[where] = held[where] / number
+        self.counts.operations["vector"] += int(held[where].size)
+
+    def _complete(self, part: tuple[Interval, ...], tensor: Tensor, at: Numbers) -> tuple[slice, ...]:
+        """A part as slices; an axis that an inner, finished loop moves is there in full."""
+        known = set(at)
+        whole = [Interval.whole(axis.extent) for axis in tensor.axes]
+        found = [mine if set(mine.labels) <= known else full for mine, full in zip(part, whole, strict=True)]
+        return tuple([slice(lo, hi) for lo, hi in _ends(tuple(found), at)])
+
+    def _store(self, need: Need, at: Numbers) -> None:
+        """Write a block's own part of what leaves; blocks that only repeat it do not."""
+        import numpy as np
+
+        tensor = need.op.output.tensor
+        if tensor.name not in self.tiled.leaving or tensor.name in self.tiled.tiling.spill:
+            return
+        mask = need.op.mask
+        if mask is not None and self.tiled.keeps_mask(need.op):
+            for label in (mask.query, mask.key):
+                if label in self.tiled.trips and label not in at:  # held whole by inner loops: tile by tile
+                    for number in range(int(self.tiled.trips[label].count)):
+                        self._store(need, {**at, label: number})
+                    return
+            if self._skipped(need.op, at):
+                return
+        if any(number for label, number in at.items() if label not in tensor.labels and label in self.tiled.trips):
+            return
+        where = self._complete(self.tiled.own(need.op), tensor, at)
+        part = (tensor.name, *[(place.start, place.stop) for place in where])
+        if part in self.stored:  # computed again in a later pass: it was written in the first
+            return
+        self.stored.add(part)
+        if tensor.name not in self.memory:
+            empty = 0.0 if need.op.mask is not None else np.nan  # tiles without an allowed pair stay empty
+            self.memory[tensor.name] = np.full(tuple([int(extent) for extent in tensor.extents]), empty)
+        held = self.chip[tensor.name]
+        self.memory[tensor.name][where] = np.where(held.present[where], held.values[where], 0.0)
+        self.counts.stores[tensor.name] += int(self.memory[tensor.name][where].size)
+
+
+def _needs(nodes: tuple[Node, ...]) -> Iterator[Need]:
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from _needs(node.body)
+        else:
+            yield node
+
+
+def _touched(interval: Interval, at: Numbers) -> list[int]:
+    """The places of an axis that a part touches, one by one."""
+    start, stop = interval.at(at)
+    if interval.gaps is None:
+        return list(range(int(start), int(stop)))
+    places = {int(interval.gaps.offset)}
+    for step, moving in interval.gaps.terms:
+        first, last = moving.at(at)
+        places = {place + int(step) * trip for place in places for trip in range(int(first), int(last))}
+    return sorted(place for place in places if 0 <= place < int(interval.gaps.extent))
+
+
+def _ends(part: tuple[Interval, ...], at: Numbers) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in [interval.at(at) for interval in part]]
+
+
+def _spread(values: Any, place: int, rank: int) -> Any:
+    """A vector along one axis of a space of this rank."""
+    return values.reshape([-1 if axis == place else 1 for axis in range(rank)])

@@ -1,0 +1,113 @@
+"""An op at the points of one block: where its indices point, what it reads there, and what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perfmodel.errors import PerfModelError
+from perfmodel.graph.indexing import Affine, Gathered, Index
+from perfmodel.graph.nodes import Access, Op
+from perfmodel.graph.operands import Scalar
+from perfmodel.simulation.numerics import functions, reductions
+
+
+@dataclass
+class Held:
+    """A tensor on chip: its values, and which of them are there."""
+
+    values: Any
+    present: Any
+
+
+def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
+    """Which points of an op's space its mask allows (None: all).
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> allowed_points(mapped("exp", tensor("x", {"i": 4})).producer, {}, (4,)) is None
+    True
+    """
+    import numpy as np
+
+    if op.mask is None:
+        return None
+    extents = dict(op.space)
+    pairs = op.mask.array(int(extents[op.mask.query]), int(extents[op.mask.key]))
+    return np.broadcast_to(pairs[grid[op.mask.query], grid[op.mask.key]], shape)
+
+
+def operand(
+    item: Access | Scalar,
+    grid: Mapping[str, Any],
+    shape: tuple[int, ...],
+    chip: Mapping[str, Held],
+    scalars: Mapping[str, float],
+) -> Any:
+    """The values of one input at every point of the space: padding is zero, what is not on chip an error.
+
+    >>> operand(Scalar(2), {}, (4,), {}, {})
+    2
+    """
+    import numpy as np
+
+    if isinstance(item, Scalar):
+        return scalars[item.value] if isinstance(item.value, str) else item.value
+    by = [index.by for index in item.index if isinstance(index, Gathered)]
+    looked_up = chip.get(f"{item.tensor.name}[{', '.join(by)}]") if by else None
+    held = looked_up or chip.get(item.tensor.name)
+    if held is None:
+        raise PerfModelError(f"simulate: {item.tensor.name!r} is read before it is on chip")
+    index, inside = [], np.ones((1,) * len(shape), dtype=bool)
+    for axis, entry in zip(item.tensor.axes, item.index, strict=True):
+        place = _place(entry, grid, chip)
+        inside = inside & (place >= 0) & (place < int(axis.extent))
+        index.append(np.clip(place, 0, int(axis.extent) - 1))
+    found = tuple(np.broadcast_arrays(*index)) if index else ()
+    values, present = held.values[found], held.present[found]
+    if not np.all(np.logical_or(present, np.logical_not(inside))):
+        raise PerfModelError(f"simulate: an element of {item.tensor.name!r} is read that is not on chip")
+    return np.broadcast_to(np.where(inside, values, 0.0), shape)
+
+
+def _place(entry: Index, grid: Mapping[str, Any], chip: Mapping[str, Held]) -> Any:
+    """Where an index points along its axis, for every point of the space."""
+    if isinstance(entry, str):
+        return grid[entry]
+    if isinstance(entry, Affine):
+        place = sum([int(step) * grid[label] for label, step in entry.terms], start=int(entry.offset))
+        return place if entry.modulo is None else place % int(entry.modulo)
+    return _indices(entry, grid, chip)
+
+
+def _indices(entry: Gathered, grid: Mapping[str, Any], chip: Mapping[str, Held]) -> Any:
+    import numpy as np
+
+    found = np.broadcast_arrays(*[grid[label] for label in entry.labels])
+    return chip[entry.by].values[tuple(found)].astype(int)
+
+
+def computed(op: Op, operands: list[Any], allowed: Any, order: list[str]) -> Any:
+    """What an op makes of its operands at these points, its reduced labels summed over them.
+
+    >>> import numpy as np
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> computed(mapped("neg", tensor("x", {"i": 2})).producer, [np.array([1.0, 2.0])], None, ["i"]).tolist()
+    [-1.0, -2.0]
+    """
+    import numpy as np
+
+    if op.kind == "map":
+        values = operands[0] if op.function == "copy" else functions()[op.function](*operands)
+        values = np.asarray(values) if allowed is None else np.where(allowed, values, 0.0)
+        return np.moveaxis(values, [order.index(label) for label in op.output.tensor.labels], range(len(order)))
+    function, start = reductions()[op.function]
+    values = operands[0]
+    for other in operands[1:]:
+        values = values * other
+    if allowed is not None:
+        values = np.where(allowed, values, start)
+    gone = tuple([order.index(label) for label in op.reduced])
+    values = function.reduce(values, axis=gone)
+    kept = [label for label in order if label not in op.reduced]
+    return np.transpose(values, [kept.index(label) for label in op.output.tensor.labels])

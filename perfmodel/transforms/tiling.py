@@ -1,0 +1,139 @@
+"""Tiling: cutting labels into blocks that run apart and loops inside a block."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
+from perfmodel.expressions import Size, size
+from perfmodel.graph.holding import block_rows
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.memory import total_held
+from perfmodel.graph.programs import Program
+from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.tilings import Cut, Tiling
+from perfmodel.transforms.selecting import Only, chosen
+
+_REDUNDANT = ("allow", "forbid")
+
+
+def tile(
+    program: Program,
+    *,
+    grid: Mapping[str, Any] | None = None,
+    stream: Mapping[str, Any] | None = None,
+    level: str = "shared",
+    buffers: int = 1,
+    spill: Collection[str] = (),
+    redundant: str = "allow",
+    capacity_bytes: Any = None,
+    only: Only = None,
+    **cuts: Any,
+) -> Program:
+    """The program with kernels cut into tiles: sizes by label, in every kernel that has the label.
+
+    ``grid`` labels become blocks that run apart, ``stream`` labels loops inside a block, outermost first. Bare
+    keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
+    large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
+    cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
+    stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and
+    ``capacity_bytes`` refuses a block whose footprint exceeds it.
+
+    >>> from perfmodel import matmul
+    >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
+    >>> p.bytes_read == 2 * 4096**3 // 128 * 4, p.flops == 2 * 4096**3
+    (True, True)
+    """
+    if redundant not in _REDUNDANT:
+        raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
+    if buffers not in (1, 2) or isinstance(buffers, bool):
+        raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
+    blocks = _sizes({**(grid or {}), **cuts}, "tile")
+    loops = _sizes(stream or {}, "tile")
+    both = [label for label in blocks if label in loops]
+    if both or not (blocks or loops):
+        raise TransformError(f"tile: {both[0]!r} is both in the grid and streamed" if both else "tile: no label given")
+    for label in (*blocks, *loops):
+        _check_label(program, label)
+    room = None if capacity_bytes is None else size(capacity_bytes, "capacity_bytes")
+    selected = {kernel.name for kernel in chosen(program, only, "tile")}
+    in_grid, in_loops = [tuple([Cut(*pair) for pair in found.items()]) for found in (blocks, loops)]
+    told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room)
+    bare = frozenset(cuts)
+    kernels = [_cut(program, item, told, bare) if item.name in selected else item for item in program.kernels]
+    return program.rewritten(tuple(kernels), f"tile({_said(grid or {}, stream or {}, cuts, level, spill)})")
+
+
+def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
+    return {label: size(value, f"{verb}: {label}") for label, value in given.items()}
+
+
+def _check_label(program: Program, label: str) -> None:
+    if label in program.labels:
+        return
+    shown = [f"{name} (= {extent})" for name, extent in program.labels.items()]
+    measured = [name for name, extent in program.labels.items() if str(extent) == label]
+    hint = (
+        f". {label} is the symbol that measures {measured[0]}: pm.tile(p, {measured[0]}=64) cuts it, "
+        f"p.at({label}=64) gives it a value"
+        if measured
+        else did_you_mean(label, program.labels)
+    )
+    raise LabelError(f"tile: {program.name} has no label {label!r}; its labels are {listed(shown)}{hint}")
+
+
+def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -> Kernel:
+    """One kernel with the cuts of the labels that it has."""
+    own = {axis.label for op in kernel.ops for axis in op.space}
+    grid = tuple([Cut(label, tile) for label, tile in told.grid if label in own])
+    stream = tuple([Cut(label, tile) for label, tile in told.stream if label in own])
+    if not grid and not stream:
+        return kernel
+    reduced = {label: op.name for op in kernel.ops for label in op.reduced}
+    for label, _ in grid:
+        if label in bare and label in reduced:
+            raise TransformError(
+                f"tile: {label!r} is reduced by {reduced[label]!r} in kernel {kernel.name!r}, so blocks along it would "
+                f"each need all of it; say grid={{{label!r}: ..}} for that, or stream={{{label!r}: ..}} to loop over it"
+            )
+    tiling = replace(told, grid=grid, stream=stream)
+    others = tuple([item for item in kernel.tiles if item.level != told.level])
+    if others:
+        raise TransformError(f"tile: kernel {kernel.name!r} is tiled at {others[0].level!r}; nested levels are to come")
+    found = replace(kernel, tiles=(tiling,))
+    _check(program, found, tiling)
+    return found
+
+
+def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
+    """Refuse what the tiling forbids: repeated ops, and a block larger than its level."""
+    tiled = Tiled(kernel, tiling, program.leaving & frozenset(kernel.made))
+    tiled.check()
+    for name in tiling.spill:
+        if name not in kernel.made:
+            raise LabelError(f"tile: spill={name!r}: {kernel.name!r} makes {listed(kernel.made)}")
+    if tiling.redundant == "forbid":
+        for need, _ in tiled.runs():
+            missing = [label for label in tiled.grid if label not in need.labels]
+            if missing and need.op.function != "copy":
+                raise TransformError(
+                    f"tile: {need.op.name!r} lacks the grid label {missing[0]!r}: each block along it would repeat it"
+                )
+    if tiling.capacity_bytes is not None:
+        needed = total_held(block_rows(tiled))
+        if isinstance(needed, int) and isinstance(tiling.capacity_bytes, int) and needed > tiling.capacity_bytes:
+            raise CapacityError(
+                f"tile: a block of {kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
+                f"{tiling.capacity_bytes}: "
+                + ", ".join(f"{role} {name} {held}" for role, name, held in block_rows(tiled))
+            )
+
+
+def _said(*parts: Any) -> str:
+    grid, stream, cuts, level, spill = parts
+    said = [f"{label}={value}" for label, value in cuts.items()]
+    said += [f"grid={dict(grid)}"] * bool(grid) + [f"stream={dict(stream)}"] * bool(stream)
+    said += [f"spill={tuple(spill)}"] * bool(spill) + [f"level={level!r}"] * (level != "shared")
+    return ", ".join(said)

@@ -1,0 +1,88 @@
+"""``simulate``: programs run as they are staged, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from staging import arrays_of, assert_counts_as_it_runs, assert_same_values, loads
+
+import perfmodel as pm
+from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.tilings import Tiling
+from perfmodel.simulation.blocks import BlockRun, Counts
+
+
+def test_what_is_not_on_chip_cannot_be_read() -> None:
+    """A schedule that forgets its loads is found out, not served from memory."""
+    p = pm.matmul(4, 4, 4)
+    tiled = Tiled(p.kernels[0], Tiling(), frozenset(["C"]))
+    tiled.__dict__["schedule"] = replace(tiled.schedule, loads=())
+    with pytest.raises(pm.PerfModelError, match="'A' is read before it is on chip"):
+        BlockRun(tiled, dict(arrays_of(p)), {}, Counts()).run()
+
+
+def test_watched_tensors_are_kept_each_time_they_are_computed() -> None:
+    """An accumulator over 4/2 trips is seen twice; the last time it is the result."""
+    p = pm.tile(pm.matmul(4, 4, 4), stream={"k": 2})
+    run = pm.simulate(p, arrays_of(p), watch=["C"])
+    assert [(at, name) for at, name, _ in run.watched] == [({"k": 0}, "C"), ({"k": 1}, "C")]
+    np.testing.assert_array_equal(run.watched[-1][2], run.values["C"])
+
+
+def test_a_missing_array_is_named() -> None:
+    """The error lists what is expected."""
+    with pytest.raises(pm.LabelError, match=r"no array for 'B'; expected A, B"):
+        pm.simulate(pm.matmul(2, 2, 2), {"A": np.ones((1, 2, 2))})
+
+
+def test_a_wrong_shape_is_refused() -> None:
+    """The error gives both shapes and the axes."""
+    with pytest.raises(pm.DimensionError, match=r"'A' has shape \(2, 2\); its axes .* are \(1, 2, 2\)"):
+        pm.simulate(pm.matmul(2, 2, 2), {"A": np.ones((2, 2)), "B": np.ones((1, 2, 2))})
+
+
+def test_symbols_have_to_be_bound() -> None:
+    """Formulas have no arrays."""
+    with pytest.raises(pm.DimensionError, match=r"sizes are formulas in m; bind them with p.at"):
+        pm.simulate(pm.matmul("m", 2, 2), {})
+
+
+def test_repetitions_are_refused() -> None:
+    """One repetition at a time."""
+    with pytest.raises(pm.PerfModelError, match="runs 3 times; simulate one repetition"):
+        pm.simulate(pm.matmul(2, 2, 2).repeat(3), arrays_of(pm.matmul(2, 2, 2)))
+
+
+def test_a_gather_loads_a_row_an_index() -> None:
+    """Three look-ups of one row load it three times: no cache is assumed."""
+    table = pm.tensor("table", {"row": 10, "d": 4})
+    p = pm.program(pm.gather(table, "row", pm.tensor("at", {"i": 3}, dtype="int32")))
+    arrays = arrays_of(p) | {"at": np.full(3, 7)}
+    run = pm.simulate(p, arrays)
+    assert run.counts.loads["table"] == loads(p)["table"] == 3 * 4
+    np.testing.assert_array_equal(run.values[p.returned[0]], np.broadcast_to(arrays["table"][7], (3, 4)))
+
+
+def test_a_streamed_mean_divides_once() -> None:
+    """Sums over trips, then one division a result."""
+    x = pm.tensor("x", {"m": 3, "n": 6})
+    p = pm.program(pm.mean(x, "n"))
+    cut = pm.tile(p, stream={"n": 4})
+    run = pm.simulate(cut, arrays_of(cut))
+    np.testing.assert_allclose(run.values[p.returned[0]], arrays_of(p)["x"].mean(axis=1))
+    assert_counts_as_it_runs(cut, run)
+    assert run.counts.operations["vector"] == 3 * 6 + 3  # an add a point, a division a row
+
+
+@pytest.mark.parametrize("stream", [{}, {"kv": 2}])
+def test_rows_without_a_key_give_0_and_a_log_sum_of_minus_infinity(stream: dict[str, int]) -> None:
+    """6 causal queries on 4 keys, aligned at the end: the first two see no key."""
+    p = pm.fuse(pm.attention(6, 4, 2, causal=True, lse=True))
+    cut = pm.tile(p, grid={"q": 2}, stream=stream)
+    run = pm.simulate(cut, arrays_of(cut))
+    assert np.all(run.values["O"][:, :, :, :2] == 0)
+    assert np.all(np.isneginf(run.values["L"][:, :, :, :2]))
+    assert np.all(np.isfinite(run.values["L"][:, :, :, 2:]))
+    assert_same_values(run, pm.simulate(p, arrays_of(p)))

@@ -1,0 +1,273 @@
+"""``tile``: figures that follow from it, its errors, and what other verbs make of tiled programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from staging import arrays_of, assert_counts_as_it_runs, assert_same_values, evaluated, loads, stores
+
+import perfmodel as pm
+from perfmodel.graph import contracted
+
+# figures of matmul
+
+
+@pytest.mark.parametrize(("size", "read"), [(1, 33_554_432), (4, 8_388_608), (16, 2_097_152), (64, 524_288)])
+def test_square_tiles_of_a_matmul_read_2_n_cubed_over_their_side(size: int, read: int) -> None:
+    """A is read once for each of n/T blocks across, B for each of n/T down: 2 n^2 n/T; C is written once."""
+    p = pm.tile(pm.matmul(256, 256, 256, dtype="fp32"), m=size, n=size)
+    assert p.elements_read == read == 2 * 256**3 // size
+    assert p.elements_written == 256**2
+    assert p.flops == 2 * 256**3
+
+
+def test_a_large_matmul_has_32_flops_for_each_byte_read() -> None:
+    """n = 4096, T = 128, fp32: 4.29e9 bytes read, 32 FLOP/B; 4.36e9 and 31.5 with C."""
+    p = pm.tile(pm.matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
+    assert p.bytes_read == 4 * 2 * 4096**3 // 128  # 4 bytes an element
+    assert p.bytes_read == pytest.approx(4.29e9, rel=2e-3)
+    assert p.flops / p.bytes_read == 32
+    assert p.bytes == p.bytes_read + 4 * 4096**2 == pytest.approx(4.36e9, rel=2e-3)
+    assert p.intensity == pytest.approx(31.5, rel=2e-3)
+
+
+def test_formulas_keep_their_ceilings() -> None:
+    """A is read ceil(n/64) times, B ceil(m/128) times, for any sizes."""
+    m, n, k = pm.dims("m n k")
+    p = pm.tile(pm.matmul(m, n, k), m=128, n=64)
+    assert p.elements_read == m * k * pm.ceil_div(n, 64) + k * n * pm.ceil_div(m, 128)
+    assert p.at(m=300, n=100, k=7).elements_read == 300 * 7 * 2 + 7 * 100 * 3
+
+
+def test_ragged_tiles_move_what_exists_and_issue_whole_tiles() -> None:
+    """5 x 7 in tiles of 4: useful FLOPs are those of 5 x 7, issued ones those of 8 x 8."""
+    p = pm.tile(pm.matmul(5, 7, 3), m=4, n=4)
+    assert (p.flops, p.issued_flops) == (2 * 5 * 7 * 3, 2 * 8 * 8 * 3)
+    assert p.elements_written == 5 * 7
+    assert p.elements_read == 2 * (5 * 3) + 2 * (3 * 7)  # 2 blocks across, 2 down
+
+
+def test_streaming_changes_the_footprint_and_not_the_traffic() -> None:
+    """A loop over k inside a block moves the same elements, and holds tiles of A and B instead of whole strips."""
+    whole = pm.tile(pm.matmul(64, 64, 64), m=16, n=16)
+    looped = pm.tile(pm.matmul(64, 64, 64), m=16, n=16, stream={"k": 8})
+    assert (loads(looped), stores(looped)) == (loads(whole), stores(whole))
+    assert whole.footprint_bytes == 2 * (2 * (16 * 64) + 16 * 16)  # bf16: strips of A and B, and the tile of C
+    assert looped.footprint_bytes == 2 * (2 * (16 * 8) + 16 * 16)
+
+
+def test_double_buffers_stage_inputs_twice() -> None:
+    """buffers=2 holds two tiles of each staged input; accumulators stay single."""
+    p = pm.tile(pm.matmul(64, 64, 64), m=16, n=16, stream={"k": 8}, buffers=2)
+    assert [row[1:] for row in p.footprint().rows] == [
+        ("staged", "A", 2 * (16 * 8 * 2)),  # two tiles of 16 x 8 in bf16
+        ("staged", "B", 2 * (8 * 16 * 2)),
+        ("accumulator", "C", 16 * 16 * 2),
+    ]
+
+
+def test_a_spilled_accumulator_is_read_and_written_on_each_outer_trip() -> None:
+    """With k outside n, C is held whole; spilled, it is read and written once for each of the 64/16 trips of k."""
+    cut: dict[str, Any] = {"grid": {"m": 16}, "stream": {"k": 16, "n": 16}}
+    held, spilled = [pm.tile(pm.matmul(64, 64, 64), **cut, spill=names) for names in ((), ("C",))]
+    assert (loads(held)["C"], stores(held)["C"]) == (0, 64 * 64)
+    assert (loads(spilled)["C"], stores(spilled)["C"]) == (4 * 64 * 64, 4 * 64 * 64)
+    assert held.footprint_bytes > spilled.footprint_bytes
+    runs = [pm.simulate(p, arrays_of(p)) for p in (held, spilled)]
+    assert_counts_as_it_runs(spilled, runs[1])
+    assert_same_values(*runs)
+
+
+# softmax and repeated work
+
+
+def test_a_softmax_cut_along_its_rows_reduction_reads_whole_rows_in_each_block() -> None:
+    """n is reduced and kept: each of 64/16 blocks needs the whole row, though it writes only its own part."""
+    p = pm.fuse(pm.softmax(8, 64))
+    cut = pm.tile(p, grid={"n": 16})
+    assert (p.elements_read, cut.elements_read) == (8 * 64, 4 * 8 * 64)
+    assert cut.elements_written == p.elements_written == 8 * 64
+    assert_counts_as_it_runs(cut, pm.simulate(cut, arrays_of(cut)))
+
+
+def test_rows_of_a_softmax_cut_apart_move_no_more() -> None:
+    """A grid over the rows reads each row once: the traffic is that of one block."""
+    p = pm.fuse(pm.softmax(8, 64))
+    assert pm.tile(p, m=2).bytes == p.bytes
+
+
+def test_a_chain_of_matmuls_repeats_its_first_in_each_block_of_the_second() -> None:
+    """C = A B inside the kernel of D = C E lacks the columns of E: each of 4 blocks along them computes it again."""
+    chain = pm.fuse(_chain())
+    cut = pm.tile(chain, grid={"h": 4})
+    assert chain.flops == 2 * 8 * 4 * 4 + 2 * 8 * 4 * 16
+    assert cut.flops == 4 * (2 * 8 * 4 * 4) + 2 * 8 * 4 * 16  # 16/4 blocks
+    with pytest.raises(pm.TransformError, match="lacks the grid label 'h': each block along it would repeat it"):
+        pm.tile(chain, grid={"h": 4}, redundant="forbid")
+
+
+def _chain() -> pm.Program:
+    a = pm.tensor("A", {"i": 8, "j": 4})
+    b = pm.tensor("B", {"j": 4, "k": 4})
+    e = pm.tensor("E", {"k": 4, "h": 16})
+    return pm.program(contracted([contracted([a, b], ("i", "k")), e], ("i", "h")))
+
+
+# convolutions
+
+
+def test_the_halo_of_a_3_x_3_tile() -> None:
+    """Without padding a tile of T x T reads (T + 2)^2: ((T + 2)^2 - T^2) / T^2 more than it covers."""
+    p = pm.tile(pm.conv2d(height=34, width=34, c_in=1, c_out=1, kernel=3), p=8, q=8)
+    assert loads(p)["x"] == (32 // 8) ** 2 * (8 + 2) ** 2
+    assert loads(p)["x"] / 32**2 - 1 == (10**2 - 8**2) / 8**2
+
+
+def touched(extent: int, size: int, stride: int, taps: int, dilation: int, padding: int) -> int:
+    """Elements that all blocks along one axis read, run through one by one."""
+    outputs = (extent + 2 * padding - dilation * (taps - 1) - 1) // stride + 1
+    found = 0
+    for first in range(0, outputs, size):
+        places = {
+            stride * out + dilation * tap - padding
+            for out in range(first, min(first + size, outputs))
+            for tap in range(taps)
+        }
+        found += len([place for place in places if 0 <= place < extent])
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("extent", "stride", "taps", "dilation", "padding"),
+    [(9, 1, 3, 1, 1), (10, 2, 3, 1, 1), (11, 3, 2, 1, 0), (12, 1, 3, 2, 2), (13, 2, 3, 3, 3), (7, 1, 1, 1, 2),
+     (8, 2, 2, 3, 1), (11, 4, 3, 1, 0)],
+)  # fmt: skip
+def test_halos_are_those_of_brute_force(
+    extent: int, stride: int, taps: int, dilation: int, padding: int, size: int
+) -> None:
+    """Padded, strided, dilated and ragged tiles read exactly the elements that exist."""
+    spacing: dict[str, Any] = {"kernel": taps, "stride": stride, "dilation": dilation, "padding": padding}
+    whole = pm.conv2d(height=extent, width=extent, c_in=1, c_out=1, **spacing)
+    cut = pm.tile(whole, p=size)
+    across = touched(extent, 10**6, stride, taps, dilation, padding)
+    expected = touched(extent, size, stride, taps, dilation, padding) * across
+    assert loads(cut)["x"] == expected
+
+
+@pytest.mark.parametrize(
+    ("extent", "stride", "taps", "dilation", "padding", "size"),
+    [
+        *[(9, 1, 3, 1, 1, size) for size in (1, 2, 3, 5)],
+        *[(10, 2, 3, 1, 1, size) for size in (1, 2, 3)],
+        *[(7, 1, 1, 1, 2, size) for size in (1, 2, 3, 5)],  # more padding than a tile is long: a finite sum stands
+    ],
+)
+def test_formulas_of_halos_are_those_of_brute_force(
+    extent: int, stride: int, taps: int, dilation: int, padding: int, size: int
+) -> None:
+    """The formula in the height, at a height that makes two tiles or more, is what these tiles read."""
+    spacing: dict[str, Any] = {"kernel": taps, "stride": stride, "dilation": dilation, "padding": padding}
+    h = pm.dims("h")
+    formula = loads(pm.tile(pm.conv2d(height=h, width=extent, c_in=1, c_out=1, **spacing), p=size))["x"]
+    across = touched(extent, 10**6, stride, taps, dilation, padding)
+    assert evaluated(formula, {h: extent}) == touched(extent, size, stride, taps, dilation, padding) * across
+
+
+@pytest.mark.parametrize(("stride", "taps", "dilation", "padding"), [(3, 2, 1, 0), (2, 2, 3, 1), (1, 3, 2, 2)])
+def test_formulas_of_windows_with_gaps_are_hulls_and_say_so(
+    stride: int, taps: int, dilation: int, padding: int
+) -> None:
+    """In symbols the elements between taps are counted, with a note; in ints they are not."""
+    spacing: dict[str, Any] = {"kernel": taps, "stride": stride, "dilation": dilation, "padding": padding}
+    symbolic = pm.tile(pm.conv2d(height="h", width=11, c_in=1, c_out=1, **spacing), p=2)
+    notes = {t.tensor: t.note for item in symbolic.counted for t in item.transfers}
+    assert "hull" in notes["x"]
+    concrete = symbolic.at(h=11)
+    assert evaluated(loads(symbolic)["x"], {pm.dims("h"): 11}) >= loads(concrete)["x"]
+    assert not any(t.note for item in concrete.counted for t in item.transfers)
+
+
+def test_symbols_of_tiles_can_be_bound() -> None:
+    """A tile size may be a symbol: A is read ceil(n / T) times."""
+    p = pm.tile(pm.matmul("m", "n", "k"), m="T", n="T")
+    assert p.at(m=64, n=64, k=64, T=16).elements_read == 2 * 64 * 64 * (64 // 16)
+
+
+def test_a_strided_convolution_has_a_closed_form_in_symbols() -> None:
+    """Padding that a tile covers needs no sum that stands: the formula holds ceilings and floors only."""
+    h = pm.dims("h")
+    p = pm.tile(pm.conv2d(height=h, width=8, c_in=1, c_out=1, kernel=3, stride=2, padding=1), p=4)
+    assert "Sum" not in str(p.elements_read)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("cut", "kind", "message"),
+    [
+        ({"k": 8}, pm.TransformError, "tile: 'k' is reduced by 'matmul'"),
+        ({"grid": {"k": 8}}, pm.TransformError, "blocks would hold partial results; stream 'k' instead"),
+        ({"mm": 8}, pm.LabelError, "tile: matmul has no label 'mm'"),
+        ({"grid": {"m": 8}, "stream": {"m": 8}}, pm.TransformError, "'m' is both in the grid and streamed"),
+        ({}, pm.TransformError, "tile: no label given"),
+        ({"m": 8, "redundant": "no"}, pm.TransformError, "redundant='no' is not one of"),
+        ({"m": 8, "buffers": 3}, pm.TransformError, "buffers=3: 1, or 2"),
+        ({"m": 0}, pm.PerfModelError, "tile: m"),
+        ({"m": 1.5}, pm.PerfModelError, "tile: m"),
+        ({"m": 8, "spill": ("D",)}, pm.LabelError, "spill='D'"),
+        ({"m": 8, "spill": ("C",)}, pm.TransformError, "'C' cannot be spilled"),
+        ({"m": 8, "capacity_bytes": 64}, pm.CapacityError, "a block of 'matmul' needs .* bytes of 'shared', which has"),
+    ],
+)
+def test_what_cannot_be_is_refused(cut: dict[str, Any], kind: type[Exception], message: str) -> None:
+    """Each error names the label or the option, and the rule."""
+    with pytest.raises(kind, match=message):
+        pm.tile(pm.matmul(64, 64, 64), **cut)
+
+
+def test_a_symbol_in_place_of_a_label_gets_a_hint() -> None:
+    """Tiles are of labels: the error says which label the symbol measures, and how to bind the symbol."""
+    with pytest.raises(pm.LabelError, match=r"M is the symbol that measures m: pm.tile\(p, m=64\) cuts it"):
+        pm.tile(pm.matmul("M", 64, 64), M=8)
+
+
+def test_fuse_refuses_tiled_kernels() -> None:
+    """A tile is of a kernel: fuse comes first."""
+    p = pm.tile(pm.softmax(8, 64), m=2)
+    with pytest.raises(pm.TransformError, match="is tiled; fuse first, then tile"):
+        pm.fuse(p)
+
+
+# other verbs keep tiles
+
+
+def test_binding_sequences_and_repetitions_keep_tiles() -> None:
+    """at(), sequence and repeat count the tiled kernels as tiled."""
+    p = pm.tile(pm.matmul(64, 64, 64), m=16, n=16)
+    one = p.elements_read
+    assert one == 2 * 64**3 // 16
+    assert p.repeat(3).elements_read == 3 * one
+    assert pm.sequence(p, p).elements_read == 2 * one
+    assert pm.sequence(p, p, join={"C": "A"}).elements_read == 2 * one
+    assert p.at(m=32).elements_read == 32 * 64 * 4 + 64 * 64 * 2  # A 64/16 times, B 32/16 times
+    symbolic = pm.tile(pm.matmul("m", "n", "k"), m=16, n=16)
+    assert symbolic.at(m=64, n=64, k=64).elements_read == one
+
+
+def test_a_tile_is_a_step_of_history() -> None:
+    """The program remembers how it was cut."""
+    p = pm.tile(pm.matmul(64, 64, 64), m=16, stream={"k": 8})
+    assert p.history[-1] == "tile(m=16, stream={'k': 8})"
+
+
+def test_only_cuts_the_kernels_that_it_names() -> None:
+    """Other kernels stay untiled, and so do kernels without the label."""
+    p = pm.fuse(pm.attention(8, 8, 4), by="stage")
+    cut = pm.tile(p, grid={"q": 2}, only="attention.scores")
+    assert [bool(kernel.tiles) for kernel in cut.kernels] == [True, False, False]
+    run = pm.simulate(cut, arrays_of(cut))
+    np.testing.assert_allclose(run.values["O"], pm.simulate(p, arrays_of(p)).values["O"])
