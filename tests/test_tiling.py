@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,35 @@ def test_only_cuts_the_kernels_that_it_names() -> None:
     assert [bool(kernel.tiles) for kernel in cut.kernels] == [True, False, False]
     run = pm.simulate(cut, arrays_of(cut))
     np.testing.assert_allclose(run.values["O"], pm.simulate(p, arrays_of(p)).values["O"])
+
+
+def test_tile_simulate_and_check_take_programs() -> None:
+    """What is no program, mapping or name is refused before anything is asked of it."""
+    wrong: Any = 3
+    p = pm.matmul(8, 8, 8)
+    for use in (
+        lambda: pm.tile(wrong, m=2),
+        lambda: pm.tile(p, grid=wrong),
+        lambda: pm.tile(p, m=2, level=wrong),
+        lambda: pm.simulate(wrong, {}),
+        lambda: pm.simulate(p, wrong),
+        lambda: pm.check(wrong),
+        lambda: pm.check(p.repeat(3)),
+    ):
+        with pytest.raises(pm.PerfModelError):
+            use()
+
+
+def test_a_second_tiling_replaces_the_first() -> None:
+    """Tiles of one level are said at once: only n is cut in the end, so A is read for each of 4 blocks."""
+    assert loads(pm.tile(pm.tile(pm.matmul(8, 8, 8), m=2), n=2)) == {"A": 4 * 64, "B": 64}
+
+
+def test_check_sees_a_difference() -> None:
+    """Values other than those of the program that it claims to come from are said and make the check false."""
+    assert pm.check(pm.tile(pm.matmul("m", "n", "k"), m=16))
+    other = pm.program((pm.tensor("x", {"i": 8}) * 2).named("y"), name="double")
+    thrice = pm.program((pm.tensor("x", {"i": 8}) * 3).named("y"), name="double")
+    found = pm.check(dataclasses.replace(thrice, parent=other))
+    assert not found
+    assert "value of y" in repr(found)

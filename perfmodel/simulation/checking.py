@@ -54,6 +54,8 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     >>> bool(check(tile(matmul("m", "n", "k"), m=128, n=128, stream={"k": 32})))
     True
     """
+    if not isinstance(program, Program):
+        raise PerfModelError(f"check: expected a program, got {program!r}")
     small = _small_sizes(program, sizes or {})
     mine, first = _at(program, small), _at(_first(program), small)
     arrays = _inputs(first, seed)

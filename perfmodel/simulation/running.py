@@ -36,6 +36,8 @@ def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] =
     >>> run.values["C"].tolist(), run.counts.operations["matrix"]
     ([[[1.0, 1.0], [1.0, 1.0]]], 16)
     """
+    if not isinstance(program, Program) or not isinstance(arrays, Mapping):
+        raise PerfModelError(f"simulate: expected a program and arrays by name, got {program!r} and {arrays!r}")
     memory, scalars = _checked(program, arrays)
     counts = Counts()
     watched: list[tuple[dict[str, int], str, Any]] = []

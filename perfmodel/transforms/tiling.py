@@ -14,7 +14,7 @@ from perfmodel.graph.memory import total_held
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
-from perfmodel.transforms.selecting import Only, chosen
+from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
 
@@ -39,13 +39,19 @@ def tile(
     large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
     cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
     stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and
-    ``capacity_bytes`` refuses a block whose footprint exceeds it.
+    ``capacity_bytes`` refuses a block whose footprint exceeds it. A second tiling of a kernel replaces the first.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
     >>> p.bytes_read == 2 * 4096**3 // 128 * 4, p.flops == 2 * 4096**3
     (True, True)
     """
+    checked_program(program, "tile")
+    for name, found in (("grid", grid), ("stream", stream)):
+        if found is not None and not isinstance(found, Mapping):
+            raise LabelError(f"tile: {name} maps labels to sizes, such as {{'m': 128}}; got {found!r}")
+    if not isinstance(level, str) or not level.isidentifier():
+        raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
     if redundant not in _REDUNDANT:
         raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
     if buffers not in (1, 2) or isinstance(buffers, bool):
