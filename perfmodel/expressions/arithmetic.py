@@ -111,6 +111,8 @@ def ceil_div(numerator: Size, denominator: Size) -> Size:
     """
     if isinstance(numerator, int) and isinstance(denominator, int) and denominator:
         return -(-numerator // denominator)
+    if denominator == 1 and isinstance(numerator, sympy.Expr) and numerator.is_integer:
+        return numerator  # sympy takes a millisecond to find that out
     return as_size(sympy.ceiling(_divided(numerator, denominator)))
 
 
