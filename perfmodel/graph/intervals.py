@@ -106,6 +106,16 @@ class Interval:
         """
         return tuple(dict.fromkeys([label for end in (*self.starts, *self.stops) for label, _ in end.steps]))
 
+    @property
+    def concrete(self) -> bool:
+        """Whether its ends are made of numbers.
+
+        >>> Interval.tile("m", 4, 6).concrete
+        True
+        """
+        ends = (*self.starts, *self.stops)
+        return all(isinstance(size, int) for end in ends for size in (end.start, *[step for _, step in end.steps]))
+
     def length_at(self, numbers: Mapping[str, int]) -> Size:
         """How many elements of it are touched for given block numbers.
 
