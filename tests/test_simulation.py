@@ -11,7 +11,7 @@ from staging import arrays_of, assert_counts_as_it_runs, assert_same_values, loa
 import perfmodel as pm
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling
-from perfmodel.simulation.blocks import BlockRun, Counts
+from perfmodel.simulation.blocks import BlockRun
 
 
 def test_what_is_not_on_chip_cannot_be_read() -> None:
@@ -20,7 +20,7 @@ def test_what_is_not_on_chip_cannot_be_read() -> None:
     tiled = Tiled(p.kernels[0], Tiling(), frozenset(["C"]))
     tiled.__dict__["schedule"] = replace(tiled.schedule, loads=())
     with pytest.raises(pm.PerfModelError, match="'A' is read before it is on chip"):
-        BlockRun(tiled, dict(arrays_of(p)), {}, Counts()).run()
+        BlockRun(tiled, dict(arrays_of(p)), {}, {}, "memory").run()
 
 
 def test_watched_tensors_are_kept_each_time_they_are_computed() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import sympy
 
-from perfmodel.errors import DimensionError
+from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
 from perfmodel.graph.counting import Transfer, Work, issued_points, macs, summed, transfers, work
 from perfmodel.graph.kernels import Kernel
@@ -17,6 +17,7 @@ from perfmodel.graph.memory import Row, footprint_rows, memory_rows, most, total
 from perfmodel.graph.nodes import Tensor
 
 if TYPE_CHECKING:
+    from perfmodel.graph.nested import Nested
     from perfmodel.graph.tiled import Tiled
     from perfmodel.showing import Table
 
@@ -33,6 +34,7 @@ class KernelCount:
     works: tuple[Work, ...]
     transfers: tuple[Transfer, ...]
     tiled: Tiled | None = None  # its blocks, where it is cut into tiles
+    nested: Nested | None = None  # and the tiles inside them
 
     @classmethod
     def of(cls, kernel: Kernel, leaving: frozenset[str]) -> KernelCount:
@@ -45,29 +47,53 @@ class KernelCount:
             from perfmodel.graph.tiled import Tiled  # loaded when the first kernel is tiled
 
             tiled = Tiled(kernel, kernel.tiles[0], leaving & frozenset(kernel.made))
-            return cls(kernel, tiled.works(), tiled.transfers(), tiled)
+            if len(kernel.tiles) == 1:
+                return cls(kernel, tiled.works(), tiled.transfers(), tiled)
+            from perfmodel.graph.nested import Nested
+
+            nested = Nested(tiled, kernel.tiles[1:])
+            return cls(kernel, nested.works(), nested.transfers(), tiled, nested)
         return cls(kernel, tuple([w for op in kernel.ops for w in work(op)]), transfers(kernel, leaving))
 
     @property
     def macs(self) -> Size:
         """Multiply-accumulates of one run."""
-        return total([macs(op) for op in self.kernel.ops]) if self.tiled is None else self.tiled.macs()
+        blocks = self.nested or self.tiled
+        return total([macs(op) for op in self.kernel.ops]) if blocks is None else blocks.macs()
 
     @property
     def issued(self) -> tuple[Work, ...]:
         """The work of one run as hardware issues it."""
-        if self.tiled is not None:
-            return self.tiled.issued_works()
+        blocks = self.nested or self.tiled
+        if blocks is not None:
+            return blocks.issued_works()
         return tuple([w for op in self.kernel.ops for w in work(op, issued_points(op))])
 
     @property
     def held(self) -> list[Row]:
-        """What one run, or one block of it, holds at once: role, tensor and bytes."""
-        if self.tiled is None:
-            return footprint_rows(self.kernel, self.transfers)
-        from perfmodel.graph.holding import block_rows
+        """What one run, or one block of its innermost tiles, holds at once: role, tensor and bytes."""
+        return self.held_by_level[-1][1]
 
-        return block_rows(self.tiled)
+    @property
+    def held_by_level(self) -> list[tuple[str, list[Row]]]:
+        """What a tile holds at once, by level, outermost first (no level for a kernel without tiles)."""
+        if self.tiled is None:
+            return [("", footprint_rows(self.kernel, self.transfers))]
+        from perfmodel.graph.holding import largest_rows
+
+        return [(found[0].tiling.level, largest_rows(found)) for found in self.blocks]
+
+    @property
+    def blocks(self) -> list[list[Tiled]]:
+        """The kinds of tile at each level, outermost first."""
+        if self.nested is not None:
+            return self.nested.blocks()
+        return [] if self.tiled is None else [[self.tiled]]
+
+    @property
+    def levels(self) -> dict[str, tuple[Transfer, ...]]:
+        """What crosses each level's boundary, by the level that serves it: "memory", then those that tiles name."""
+        return {"memory": self.transfers, **({} if self.nested is None else self.nested.levels())}
 
     @property
     def bytes(self) -> Size:
@@ -202,22 +228,44 @@ class Counted:
         """Most bytes alive in device memory at once: inputs, outputs, and intermediates while needed."""
         return most([total_held(rows) for rows in memory_rows(self.kernels, self.tensors, self.returned, self.shared)])
 
-    def traffic(self) -> Table:
-        """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions."""
+    def traffic(self, level: str = "memory") -> Table:
+        """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.
+
+        ``level`` is the one that serves the requests: "memory", or, where tiles nest, one that they name
+        (``traffic("l2")`` is what tiles inside those of "l2" ask of them).
+        """
         from perfmodel.showing import Table
 
+        found = [item.levels for item in self.counted]
+        self._check_level(level, {name for levels in found for name in levels})
         rows = [
             (t.kernel, t.tensor, t.direction, t.elements, t.bytes, item.kernel.repeat, t.note)
-            for item in self.counted
-            for t in item.transfers
+            for item, levels in zip(self.counted, found, strict=True)
+            for t in levels.get(level, ())
         ]
         columns = ("kernel", "tensor", "direction", "elements", "bytes", "repeat", "note")
         noted = any(row[-1] for row in rows)
-        return Table("traffic", columns if noted else columns[:-1], tuple([r if noted else r[:-1] for r in rows]))
+        title = "traffic" if level == "memory" else f"traffic of {level}"
+        return Table(title, columns if noted else columns[:-1], tuple([r if noted else r[:-1] for r in rows]))
+
+    def _check_level(self, level: str, known: Collection[str]) -> None:
+        if level not in known:
+            raise LabelError(
+                f"traffic: {self.name} has no tiles that ask {level!r}; its levels are {listed(sorted(known))}"
+                f"{did_you_mean(str(level), known)}"
+            )
 
     def footprint(self) -> Table:
-        """What each kernel holds while it runs, by role and tensor."""
+        """What each kernel holds while it runs, by role and tensor; by level too, where tiles nest."""
         from perfmodel.showing import Table
 
-        rows = [(item.kernel.name, *row) for item in self.counted for row in item.held]
-        return Table("footprint", ("kernel", "role", "tensor", "bytes"), tuple(rows))
+        rows = [
+            (item.kernel.name, level, *row)
+            for item in self.counted
+            for level, held in item.held_by_level
+            for row in held
+        ]
+        columns = ("kernel", "level", "role", "tensor", "bytes")
+        if any(item.nested is not None for item in self.counted):
+            return Table("footprint", columns, tuple(rows))
+        return Table("footprint", (columns[0], *columns[2:]), tuple([(row[0], *row[2:]) for row in rows]))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfmodel.expressions import Size, product, total
-from perfmodel.graph.memory import Row
+from perfmodel.graph.intervals import full_length
+from perfmodel.graph.memory import Row, total_held
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.schedules import Loop, Node
-from perfmodel.graph.tiled import Tiled, full_length
+from perfmodel.graph.tiled import Tiled
 
 
 def block_rows(tiled: Tiled) -> list[Row]:
@@ -24,16 +27,31 @@ def block_rows(tiled: Tiled) -> list[Row]:
     for load, path in tiled.loads():
         role, copies = ("staged", tiled.tiling.buffers) if path else ("held", 1)
         lengths = [full_length(interval) for interval in load.part]
-        size = product([copies, load.tensor.format.bytes_of(tuple(lengths) or (1,))])
+        size = product([copies, _bytes_of(load.tensor, lengths)])
         known = rows.get((role, load.tensor.name))
         rows[role, load.tensor.name] = size if known is None or _more(size, known) else known
     found: list[Row] = [(role, name, size) for (role, name), size in rows.items()]
     accumulators = {need.op.output.tensor.name for need, path in tiled.runs() if set(need.op.reduced) & set(path)}
+    accumulators |= tiled.updated
     for need in tiled.needs:
         if need.op.output.tensor.name in accumulators:
             found.append(("accumulator", need.op.output.tensor.name, _made_bytes(need, tiled, whole=True)))
     alive = _peak(tiled, accumulators)
     return found + [("intermediate", name, size) for name, size in alive]
+
+
+def largest_rows(blocks: Sequence[Tiled]) -> list[Row]:
+    """The rows of that kind of tile of a level which holds most.
+
+    >>> from perfmodel import matmul, tile
+    >>> largest_rows([tile(matmul(64, 64, 64), m=size).counted[0].tiled for size in (8, 16)])[0]
+    ('held', 'A', 2048)
+    """
+    best = block_rows(blocks[0])
+    for block in blocks[1:]:
+        rows = block_rows(block)
+        best = rows if _more(total_held(rows), total_held(best)) else best
+    return best
 
 
 def _made_bytes(need: Need, tiled: Tiled, *, whole: bool) -> Size:
@@ -44,7 +62,12 @@ def _made_bytes(need: Need, tiled: Tiled, *, whole: bool) -> Size:
         axis.extent if held and set(interval.labels) & set(tiled.loops) else full_length(interval)
         for axis, interval in zip(tensor.axes, need.output, strict=True)
     ]
-    return tensor.format.bytes_of(tuple(lengths) or (1,))
+    return _bytes_of(tensor, lengths)
+
+
+def _bytes_of(tensor: Tensor, lengths: Sequence[Size]) -> Size:
+    """The bytes of a part of a tensor (none where it is all padding)."""
+    return 0 if 0 in lengths else tensor.format.bytes_of(tuple(lengths) or (1,))
 
 
 def _peak(tiled: Tiled, accumulators: set[str]) -> list[tuple[str, Size]]:

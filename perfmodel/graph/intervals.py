@@ -231,3 +231,19 @@ def surely_at_least(a: Size, b: Size) -> bool:
     """
     difference = a - b
     return difference >= 0 if isinstance(difference, int) else bool(difference.is_nonnegative)
+
+
+def full_length(interval: Interval) -> Size:
+    """The length of a whole tile of it: what its ends are apart where nothing clips them.
+
+    >>> full_length(Interval.tile("m", 128, 300)), full_length(Interval.whole(8))
+    (128, 8)
+    """
+    if interval.concrete and not interval.labels:
+        start, stop = interval.at({})
+        return stop - start
+    starts = [end for end in interval.starts if end.steps] or list(interval.starts)
+    stops = [end for end in interval.stops if end.steps] or list(interval.stops)
+    if starts[0].steps != stops[0].steps:
+        return smallest(*[end.start for end in interval.stops if not end.steps])
+    return stops[0].start - starts[0].start

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 from perfmodel.errors import DimensionError, TransformError
-from perfmodel.expressions import Size, product, scaled, smallest, total
+from perfmodel.expressions import Size, largest, product, total
 from perfmodel.graph.counting import Transfer, Work, work
-from perfmodel.graph.intervals import Interval, Trip
+from perfmodel.graph.intervals import Interval, Trip, full_length
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
-from perfmodel.graph.parts import part_bytes, part_note, placed
+from perfmodel.graph.parts import part_bytes, part_note
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tilings import Tiling
+from perfmodel.graph.visited import visited_cost
 from perfmodel.graph.visiting import Visits
 
 
@@ -37,6 +36,7 @@ class Tiled:
     kernel: Kernel
     tiling: Tiling
     leaving: frozenset[str]
+    updated: frozenset[str] = frozenset()  # sums that an outer tile goes on with: read before they are written
 
     @cached_property
     def trips(self) -> dict[str, Trip]:
@@ -99,6 +99,8 @@ class Tiled:
 
     def results(self, need: Need, path: Collection[str]) -> Size:
         """How many results an op completes over all blocks and trips."""
+        if need.op.output.tensor.name in self.updated:
+            return 0
         kept = [label for label in path if label not in need.op.reduced]
         moving = {label for interval in need.output for label in interval.labels}
         return product([self.times(moving, kept), lengths_sum(need.output, self.trips)])
@@ -154,18 +156,38 @@ class Tiled:
     def issued_points(self, need: Need, path: Collection[str]) -> Size:
         """Points as hardware visits them: whole tiles, ragged edges and masked points included."""
         around = [*self.grid, *path]
-        sizes = [full_length(interval) for interval in need.space.values()]
-        mask = need.op.mask
-        if mask is not None and mask.key in path:
-            around = [label for label in around if label not in (mask.query, mask.key)]
-            sizes.append(self.visits(mask).number)
+        sizes = [self._issued_length(label, interval) for label, interval in need.space.items()]
+        visits = self.visits(need)
+        if visits is not None and self.by_visits(visits, path):
+            around = [label for label in around if label not in visits.labels]
+            sizes.append(visits.number)
         return product([*sizes, *[self.trips[label].count for label in around]])
 
-    def visits(self, mask: Mask) -> Visits:
-        """The tiles of a mask that are visited."""
-        extents = {axis.label: axis.extent for op in self.kernel.ops for axis in op.space}
-        rows, keys = self.trips.get(mask.query), self.trips.get(mask.key)
+    def _issued_length(self, label: str, interval: Interval) -> Size:
+        """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
+        length = full_length(interval)
+        cuts = [cut.size for cut in (*self.tiling.grid, *self.tiling.stream) if cut.label == label]
+        one = cuts and label not in self.trips and interval == Interval.whole(length)
+        return largest(length, *cuts) if one else length
+
+    def visits(self, need: Need) -> Visits | None:
+        """The tiles of a masked op that are visited, as far as its own rows and keys are cut; None for no mask."""
+        mask = need.op.mask
+        if mask is None:
+            return None
+        cut = [label for label in (mask.query, mask.key) if label in need.space[label].labels]
+        return self._visits(need.op, mask, cut)
+
+    def _visits(self, op: Op, mask: Mask, cut: Collection[str]) -> Visits:
+        extents = dict(op.space)
+        rows, keys = [self.trips.get(label) if label in cut else None for label in (mask.query, mask.key)]
         return Visits(mask, extents[mask.query], extents[mask.key], rows, keys)
+
+    def stored_visits(self, op: Op) -> Visits | None:
+        """The tiles of a masked result that are stored; None where the result is not masked."""
+        if op.mask is None or not self.keeps_mask(op):
+            return None
+        return self._visits(op, op.mask, self.trips)
 
     def transfers(self) -> tuple[Transfer, ...]:
         """What the blocks load and store at the next level: reads first, then writes."""
@@ -184,49 +206,24 @@ class Tiled:
 
     def _moved(self, load: Load, path: Collection[str]) -> tuple[Size, Size]:
         """Elements and bytes of one load over all blocks and trips."""
-        mask = self.mask_of(load.tensor)
-        if mask is not None and self.by_visits(mask, path):
-            again = self.times({*load.labels, mask.query, mask.key}, path)
-            return self._visited(load, mask, again)
+        visits = self.visits_of(load.tensor)
+        if visits is not None and self.by_visits(visits, path):
+            again = self.times({*load.labels, *visits.labels}, path)
+            elements, size = visited_cost(load, visits, self.trips)
+            return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
         size = part_bytes(load.tensor.format, load.part, self.trips)
         return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
 
-    def by_visits(self, mask: Mask, path: Collection[str]) -> bool:
+    def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
-        cut = {label for label in (mask.query, mask.key) if label in self.trips}
-        return mask.key in cut and cut <= {*self.grid, *path}
+        return visits.keys_cut is not None and set(visits.labels) <= {*self.grid, *path}
 
-    def mask_of(self, tensor: Tensor) -> Mask | None:
-        """The mask of the ops that read a tensor, where all of them have it."""
-        masks = {op.mask for op in self.kernel.ops for access in op.reads if access.tensor.name == tensor.name}
-        return masks.pop() if len(masks) == 1 else None
-
-    def _visited(self, load: Load, mask: Mask, again: Size) -> tuple[Size, Size]:
-        """What is moved only for tiles that hold an allowed pair."""
-        if not self.visits(mask).concrete:
-            return self._visited_in_symbols(load, mask, again)
-        elements, sizes = [], []
-        for (row, key), met in Counter(self._tiles_seen(load, mask)).items():
-            part = tuple([placed(interval, {mask.query: row, mask.key: key}) for interval in load.part])
-            elements.append(met * lengths_sum(part, self.trips))
-            sizes.append(met * part_bytes(load.tensor.format, part, self.trips))
-        return product([again, total(elements)]), product([again, total(sizes)])
-
-    def _visited_in_symbols(self, load: Load, mask: Mask, again: Size) -> tuple[Size, Size]:
-        """The same as a finite sum over tiles of rows: rows and keys are moved by labels of their own."""
-        by_row, by_key = mask.query in load.labels, mask.key in load.labels
-        others = [part for part in load.part if not set(part.labels) & {mask.query, mask.key}]
-        if load.tensor.format.block is not None or len(load.part) - len(others) != by_row + by_key:
-            raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
-        met = self.visits(mask).summed(by_row=by_row, by_key=by_key)
-        elements = product([again, met, lengths_sum(others, self.trips)])
-        return elements, scaled(elements, Fraction(load.tensor.format.bits) / 8)
-
-    def _tiles_seen(self, load: Load, mask: Mask) -> list[tuple[int, int]]:
-        """The visited tiles, with the number of a label that does not move the part set to 0."""
-        by_row, by_key = mask.query in load.labels, mask.key in load.labels
-        return [(row if by_row else 0, key if by_key else 0) for row, key in self.visits(mask).pairs]
+    def visits_of(self, tensor: Tensor) -> Visits | None:
+        """The tiles that are visited of the ops that read a tensor, where all of them have the same."""
+        reads = [need for need in self.needs if tensor.name in [access.tensor.name for access in need.op.reads]]
+        found = {self.visits(need) for need in reads}
+        return found.pop() if len(found) == 1 else None
 
     def _stored(self, need: Need) -> list[Transfer]:
         """What an op stores: each element of what leaves once; a spilled accumulator on every outer trip."""
@@ -234,13 +231,14 @@ class Tiled:
         if tensor.name not in self.leaving:
             return []
         part = self.own(need.op)
-        mask = need.op.mask if need.op.mask is not None and self.keeps_mask(need.op) else None
-        if mask is not None and self.by_visits(mask, self.loops):
-            elements, size = self._visited(Load(tensor, part), mask, 1)
+        visits = self.stored_visits(need.op)
+        if visits is not None and self.by_visits(visits, self.loops):
+            elements, size = visited_cost(Load(tensor, part), visits, self.trips)
         else:
             elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
         if tensor.name not in self.tiling.spill:
-            return [Transfer(self.kernel.name, tensor.name, "write", elements, size)]
+            ways = ("read", "write") if tensor.name in self.updated else ("write",)
+            return [Transfer(self.kernel.name, tensor.name, way, elements, size) for way in ways]
         times = self._outer_trips(need)
         moved = (product([times, elements]), product([times, size]))
         return [Transfer(self.kernel.name, tensor.name, way, *moved) for way in ("read", "write")]
@@ -277,16 +275,3 @@ def _walk(nodes: tuple[Node, ...], path: tuple[str, ...]) -> Iterator[tuple[Node
         yield node, path
         if isinstance(node, Loop):
             yield from _walk(node.body, (*path, node.label))
-
-
-def full_length(interval: Interval) -> Size:
-    """The length of a whole tile of it: what its ends are apart where nothing clips them.
-
-    >>> full_length(Interval.tile("m", 128, 300)), full_length(Interval.whole(8))
-    (128, 8)
-    """
-    starts = [end for end in interval.starts if end.steps] or list(interval.starts)
-    stops = [end for end in interval.stops if end.steps] or list(interval.stops)
-    if starts[0].steps != stops[0].steps:
-        return smallest(*[end.start for end in interval.stops if not end.steps])
-    return stops[0].start - starts[0].start

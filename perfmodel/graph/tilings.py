@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -50,6 +50,15 @@ class Tiling:
         grid, stream = [tuple([Cut(label, change(size)) for label, size in cuts]) for cuts in (self.grid, self.stream)]
         room = None if self.capacity_bytes is None else change(self.capacity_bytes)
         return replace(self, grid=grid, stream=stream, capacity_bytes=room)
+
+    def within(self, labels: Collection[str]) -> Tiling:
+        """The tiling without the cuts of labels that are not there.
+
+        >>> Tiling("shared", (Cut("m", 128), Cut("n", 64))).within({"n"}).grid
+        (Cut(label='n', size=64),)
+        """
+        grid, stream = [tuple([cut for cut in cuts if cut.label in labels]) for cuts in (self.grid, self.stream)]
+        return replace(self, grid=grid, stream=stream)
 
     def renamed(self, labels: Mapping[str, str], tensors: Mapping[str, str]) -> Tiling:
         """The tiling with labels and tensors renamed.

@@ -34,6 +34,16 @@ class Visits:
     keys_cut: Trip | None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the mask that are cut here.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, None, Trip("kv", 4, 8)).labels
+        ('kv',)
+        """
+        return tuple([trip.label for trip in (self.rows_cut, self.keys_cut) if trip is not None])
+
+    @property
     def concrete(self) -> bool:
         """Whether every size is a number, so that tiles can be listed."""
         sizes = (self.queries, self.keys, self._row_size, self._key_size, *self._limits)

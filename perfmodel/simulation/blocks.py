@@ -18,10 +18,12 @@ from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.visiting import Visits
 from perfmodel.simulation.numerics import reductions
 from perfmodel.simulation.points import Held, allowed_points, computed, operand
 
 Numbers = dict[str, int]
+Ledger = dict[str, "Counts"]  # by the level that serves: operations stand at "memory"
 
 
 @dataclass
@@ -40,13 +42,19 @@ class Counts:
 class BlockRun:
     """Runs the blocks of one kernel over arrays in memory, counting as it goes."""
 
-    def __init__(self, tiled: Tiled, memory: dict[str, Any], scalars: Mapping[str, float], counts: Counts) -> None:
-        self.tiled, self.memory, self.scalars, self.counts = tiled, memory, scalars, counts
+    def __init__(
+        self, tiled: Tiled, memory: dict[str, Any], scalars: Mapping[str, float], ledger: Ledger, level: str
+    ) -> None:
+        self.tiled, self.memory, self.scalars, self.ledger = tiled, memory, scalars, ledger
+        self.operations = ledger.setdefault("memory", Counts()).operations
+        self.counts = ledger.setdefault(level, Counts())
         self.chip: dict[str, Held] = {}
         self.watched: list[tuple[Numbers, str, Any]] = []
         self.watch: frozenset[str] = frozenset()
         self.stored: set[Any] = set()
-        self.visits = {need.op.mask: tiled.visits(need.op.mask) for need in tiled.needs if need.op.mask is not None}
+        self.visits = {need.op.output.tensor.name: tiled.visits(need) for need in tiled.needs}
+        self.stored_visits = {need.op.output.tensor.name: tiled.stored_visits(need.op) for need in tiled.needs}
+        self.read_visits = {load.tensor.name: tiled.visits_of(load.tensor) for load, _ in tiled.loads()}
 
     def run(self) -> None:
         """Every block in turn."""
@@ -59,14 +67,23 @@ class BlockRun:
             self._nodes(self.tiled.schedule.body, at, ())
 
     def _nodes(self, nodes: tuple[Node, ...], at: Numbers, path: tuple[str, ...]) -> None:
+        run: list[Need] = []
         for node in nodes:
             if isinstance(node, Loop):
+                self._ops(run, at, path)
+                run = []
                 self._loop(node, at, path)
             else:
-                self._op(node, at, path)
-                if not self._loops_reduced(node, path):
-                    self._finish(node, at)
-                    self._store(node, at)
+                run.append(node)
+        self._ops(run, at, path)
+
+    def _ops(self, needs: list[Need], at: Numbers, path: tuple[str, ...]) -> None:
+        """Ops that follow each other without a loop between them."""
+        for need in needs:
+            self._op(need, at, path)
+            if not self._loops_reduced(need, path):
+                self._finish(need, at)
+                self._store(need, at)
 
     def _loop(self, loop: Loop, at: Numbers, path: tuple[str, ...]) -> None:
         inside = list(_needs(loop.body))
@@ -95,7 +112,7 @@ class BlockRun:
         import numpy as np
 
         name = load.tensor.name
-        if self._masked_out(name, at):
+        if self._skipped(self.read_visits[name], at):
             return
         if load.by:
             table = self.memory[name]
@@ -109,18 +126,12 @@ class BlockRun:
         self.counts.loads[name] += int(held.values[where].size)
         self.chip[name] = held
 
-    def _masked_out(self, name: str, at: Numbers) -> bool:
-        readers = [need.op for need in self.tiled.needs if any(a.tensor.name == name for a in need.op.reads)]
-        return all(self._skipped(op, at) for op in readers)
-
-    def _skipped(self, op: Op, at: Numbers) -> bool:
-        """Whether the tile that these numbers name holds no allowed pair of a masked op."""
-        mask = op.mask
-        if mask is None or mask.key not in self.tiled.trips:
+    def _skipped(self, visits: Visits | None, at: Numbers) -> bool:
+        """Whether the tile that these numbers name holds no allowed pair."""
+        if visits is None or visits.keys_cut is None or not all(label in at for label in visits.labels):
             return False
-        if any(label in self.tiled.trips and label not in at for label in (mask.query, mask.key)):
-            return False
-        return not self.visits[mask].holds(at.get(mask.query, 0), at.get(mask.key, 0))
+        row = at[visits.mask.query] if visits.rows_cut is not None else 0
+        return not visits.holds(row, at[visits.mask.key])
 
     def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
         import numpy as np
@@ -129,9 +140,9 @@ class BlockRun:
         name = op.output.tensor.name
         ends = dict(zip(need.space, _ends(tuple(need.space.values()), at), strict=True))
         where = tuple([slice(*ends[label]) for label in op.output.tensor.labels])
-        self._prepare(need, tuple([slice(*pair) for pair in _ends(need.output, at)]), at, path)
+        self._prepare(need, slices(need.output, at), at, path)
         places = {label: np.arange(lo, hi) for label, (lo, hi) in ends.items()}
-        if not self._skipped(op, at) and all(len(found) for found in places.values()):
+        if not self._skipped(self.visits[name], at) and all(len(found) for found in places.values()):
             order = list(need.space)
             shape = tuple([len(places[label]) for label in order])
             grid = {label: _spread(found, order.index(label), len(order)) for label, found in places.items()}
@@ -140,6 +151,9 @@ class BlockRun:
             operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
             with np.errstate(all="ignore"):
                 self._combine(op, where, computed(op, operands, allowed, order))
+        self._conclude(name, where, at)
+
+    def _conclude(self, name: str, where: Any, at: Numbers) -> None:
         if name in self.tiled.tiling.spill:
             self._spill(name, where)
         if name in self.watch:
@@ -159,9 +173,16 @@ class BlockRun:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
         held.present[where] = True
         if name in self.tiled.tiling.spill:
-            self.counts.loads[name] += int(held.values[where].size)
-            if not first:
-                held.values[where] = self.memory[name][where]
+            self._take_up(name, where, known=name in self.tiled.updated or not first)
+        elif name in self.tiled.updated and first and not self._left_out(op.output.tensor, at):
+            self._take_up(name, self._complete(self.tiled.own(op), op.output.tensor, at), known=True)
+
+    def _take_up(self, name: str, where: Any, *, known: bool) -> None:
+        """Read a sum that an earlier trip, or an earlier outer tile, has begun."""
+        held = self.chip[name].values
+        self.counts.loads[name] += int(held[where].size)
+        if known:
+            held[where] = self.memory[name][where]
 
     def _spill(self, name: str, where: Any) -> None:
         """Write an accumulator's part back: the next outer trip reads it again."""
@@ -180,12 +201,12 @@ class BlockRun:
 
     def _count(self, op: Op, points: int) -> None:
         for item in work(op, points, results=0):
-            self.counts.operations[item.unit] += int(item.operations)
+            self.operations[item.unit] += int(item.operations)
 
     def _finish(self, need: Need, at: Numbers) -> None:
         """What is left to do when a reduction is complete: a mean divides by its number of points."""
         op = need.op
-        if op.function != "mean":
+        if op.function != "mean" or op.output.tensor.name in self.tiled.updated:
             return
         where = self._complete(need.output, op.output.tensor, at)
         number = 1
@@ -193,14 +214,14 @@ class BlockRun:
             number *= int(axis.extent) if axis.label in op.reduced else 1
         held = self.chip[op.output.tensor.name].values
         held[where] = held[where] / number
-        self.counts.operations["vector"] += int(held[where].size)
+        self.operations["vector"] += int(held[where].size)
 
     def _complete(self, part: tuple[Interval, ...], tensor: Tensor, at: Numbers) -> tuple[slice, ...]:
         """A part as slices; an axis that an inner, finished loop moves is there in full."""
         known = set(at)
         whole = [Interval.whole(axis.extent) for axis in tensor.axes]
         found = [mine if set(mine.labels) <= known else full for mine, full in zip(part, whole, strict=True)]
-        return tuple([slice(lo, hi) for lo, hi in _ends(tuple(found), at)])
+        return slices(tuple(found), at)
 
     def _store(self, need: Need, at: Numbers) -> None:
         """Write a block's own part of what leaves; blocks that only repeat it do not."""
@@ -216,9 +237,7 @@ class BlockRun:
                     for number in range(int(self.tiled.trips[label].count)):
                         self._store(need, {**at, label: number})
                     return
-            if self._skipped(need.op, at):
-                return
-        if any(number for label, number in at.items() if label not in tensor.labels and label in self.tiled.trips):
+        if self._left_out(tensor, at):
             return
         where = self._complete(self.tiled.own(need.op), tensor, at)
         part = (tensor.name, *[(place.start, place.stop) for place in where])
@@ -231,6 +250,11 @@ class BlockRun:
         held = self.chip[tensor.name]
         self.memory[tensor.name][where] = np.where(held.present[where], held.values[where], 0.0)
         self.counts.stores[tensor.name] += int(self.memory[tensor.name][where].size)
+
+    def _left_out(self, tensor: Tensor, at: Numbers) -> bool:
+        """Whether this part is not stored here: no pair is allowed in it, or another block makes it first."""
+        cut = [label for label in self.tiled.trips if label not in tensor.labels]
+        return self._skipped(self.stored_visits[tensor.name], at) or any(at.get(label) for label in cut)
 
 
 def _needs(nodes: tuple[Node, ...]) -> Iterator[Need]:
@@ -255,6 +279,15 @@ def _touched(interval: Interval, at: Numbers) -> list[int]:
 
 def _ends(part: tuple[Interval, ...], at: Numbers) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in [interval.at(at) for interval in part]]
+
+
+def slices(part: tuple[Interval, ...], at: Numbers) -> tuple[slice, ...]:
+    """Where a part lies in its tensor.
+
+    >>> slices((Interval.tile("m", 4, 6),), {"m": 1})
+    (slice(4, 6, None),)
+    """
+    return tuple([slice(*pair) for pair in _ends(part, at)])
 
 
 def _spread(values: Any, place: int, rank: int) -> Any:

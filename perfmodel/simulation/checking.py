@@ -8,14 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, listed
-from perfmodel.expressions import Size, size
+from perfmodel.expressions import size
 from perfmodel.graph.indexing import Gathered
+from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, measures, with_extents
-from perfmodel.simulation.running import simulate
+from perfmodel.graph.tilings import Tiling
+from perfmodel.simulation.blocks import Counts
+from perfmodel.simulation.running import Simulation, simulate
 
 LARGEST_TILE = 3  # tiles larger than this run as tiles of 3: ragged edges and several trips show at small sizes
+INNERMOST_TILE = 2  # where tiles nest: twice as large at each level outwards
 MOST_POINTS = 2_000_000
 
 
@@ -48,7 +52,7 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
 
     Counts of the run (elements by tensor, operations by unit) must equal the formulas exactly; values must equal
     those of the first program of its history, untransformed, to rounding. ``sizes`` gives extents by label; others
-    become small, and tiles larger than 3 become tiles of 3 (the structure stays as it is).
+    become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest (the structure stays).
 
     >>> from perfmodel import matmul, tile
     >>> bool(check(tile(matmul("m", "n", "k"), m=128, n=128, stream={"k": 32})))
@@ -60,7 +64,7 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     mine, first = _at(program, small), _at(_first(program), small)
     arrays = _inputs(first, seed)
     run, plain = simulate(mine, arrays), simulate(first, arrays)
-    differences = [*_count_differences(mine, run.counts), *_value_differences(program, run.values, plain.values)]
+    differences = [*_count_differences(mine, run), *_value_differences(program, run.values, plain.values)]
     values = not any(text.startswith("value") for text in differences)
     counts = not any(text.startswith(("load", "store", "work")) for text in differences)
     return Check(values, counts, small, tuple(differences))
@@ -95,7 +99,14 @@ def _small_extent(program: Program, measure: Measure, cut: set[str]) -> int:
         if not all(isinstance(extent, int) for extent in extents):
             raise DimensionError(f"check: label {measure.labels[0]!r} belongs to a window and is {extents[0]}; bind it")
         return int(extents[0])
-    return 2 * LARGEST_TILE + 1 if cut & set(measure.labels) else LARGEST_TILE + 1
+    largest = max([_largest_tile(kernel, 0) for kernel in program.kernels])
+    return 2 * largest + 1 if cut & set(measure.labels) else LARGEST_TILE + 1
+
+
+def _largest_tile(kernel: Kernel, level: int) -> int:
+    """The largest tile that runs at a level of a kernel (0: the outermost)."""
+    inside = len(kernel.tiles) - level - 1
+    return LARGEST_TILE if len(kernel.tiles) < 2 else INNERMOST_TILE * 2**inside
 
 
 def _points(program: Program, sizes: Mapping[str, int]) -> list[int]:
@@ -109,10 +120,12 @@ def _points(program: Program, sizes: Mapping[str, int]) -> list[int]:
 
 
 def _at(program: Program, sizes: Mapping[str, int]) -> Program:
-    """The program with small extents, and tiles no larger than three."""
+    """The program with small extents and small tiles."""
 
-    def tile(value: Size) -> Size:
-        return min(value, LARGEST_TILE) if isinstance(value, int) else LARGEST_TILE
+    def shrink(kernel: Kernel, level: int) -> Tiling:
+        most = _largest_tile(kernel, level)
+        small = kernel.tiles[level].resized(lambda value: min(value, most) if isinstance(value, int) else most)
+        return replace(small, capacity_bytes=None)
 
     axes = {axis: sizes[m.labels[0]] for m in measures(program.kernels) if m.labels for axis in m.axes if not m.tied}
     kernels = changed_kernels(program.kernels, lambda op: with_extents(op, sizes, axes))
@@ -120,7 +133,7 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
     for kernel in kernels:
         if kernel.repeat != 1:
             raise PerfModelError(f"check: {kernel.name!r} runs {kernel.repeat} times; check one repetition")
-        tiles = tuple([replace(tiling.resized(tile), capacity_bytes=None) for tiling in kernel.tiles])
+        tiles = tuple([shrink(kernel, level) for level in range(len(kernel.tiles))])
         shrunk.append(replace(kernel, tiles=tiles))
     return replace(program, kernels=tuple(shrunk), parent=None, step="")
 
@@ -149,20 +162,28 @@ def _inputs(program: Program, seed: int) -> dict[str, Any]:
     return found
 
 
-def _count_differences(program: Program, counts: Any) -> list[str]:
-    """Where the run's own counts are not those of the formulas."""
-    moved: dict[str, Counter[str]] = {"read": Counter(), "write": Counter()}
-    for item in program.counted:
-        for transfer in item.transfers:
-            moved[transfer.direction][transfer.tensor] += int(transfer.elements)
-    pairs = [("load", moved["read"], counts.loads), ("store", moved["write"], counts.stores)]
-    pairs.append(("work", Counter({unit: int(n) for unit, n in program.flops_by_unit.items()}), counts.operations))
+def _count_differences(program: Program, run: Simulation) -> list[str]:
+    """Where the run's own counts are not those of the formulas, level by level."""
     found = []
-    for what, formula, counted in pairs:
-        for name in sorted({*formula, *counted}):
-            if formula[name] != counted[name]:
-                found.append(f"{what} of {name}: the formula says {formula[name]}, the run counted {counted[name]}")
-    return found
+    for level in dict.fromkeys(["memory", *[level for item in program.counted for level in item.levels]]):
+        moved: dict[str, Counter[str]] = {"read": Counter(), "write": Counter()}
+        for item in program.counted:
+            for transfer in item.levels.get(level, ()):
+                moved[transfer.direction][transfer.tensor] += int(transfer.elements)
+        counts = run.levels.get(level, Counts())
+        where = "" if level == "memory" else f" at {level}"
+        found += _differing(f"load{where}", moved["read"], counts.loads)
+        found += _differing(f"store{where}", moved["write"], counts.stores)
+    work = Counter({unit: int(n) for unit, n in program.flops_by_unit.items()})
+    return found + _differing("work", work, run.counts.operations)
+
+
+def _differing(what: str, formula: Counter[str], counted: Counter[str]) -> list[str]:
+    return [
+        f"{what} of {name}: the formula says {formula[name]}, the run counted {counted[name]}"
+        for name in sorted({*formula, *counted})
+        if formula[name] != counted[name]
+    ]
 
 
 def _value_differences(program: Program, mine: Mapping[str, Any], first: Mapping[str, Any]) -> list[str]:

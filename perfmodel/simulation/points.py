@@ -58,6 +58,8 @@ def operand(
     held = looked_up or chip.get(item.tensor.name)
     if held is None:
         raise PerfModelError(f"simulate: {item.tensor.name!r} is read before it is on chip")
+    if 0 in held.values.shape:  # a tile that lies in the padding
+        return np.zeros(shape)
     index, inside = [], np.ones((1,) * len(shape), dtype=bool)
     for axis, entry in zip(item.tensor.axes, item.index, strict=True):
         place = _place(entry, grid, chip)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
+from perfmodel.graph.nested import Nested
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling
-from perfmodel.simulation.blocks import BlockRun, Counts
+from perfmodel.simulation.blocks import Counts, Ledger
+from perfmodel.simulation.nests import block_run
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,16 @@ class Simulation:
     values: dict[str, Any]
     counts: Counts
     watched: list[tuple[dict[str, int], str, Any]] = field(default_factory=list)
+    levels: dict[str, Counts] = field(default_factory=dict)  # by the level that serves; "memory" is ``counts``
 
 
 def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] = ()) -> Simulation:
     """Run a program on numpy arrays, kernel by kernel, block by block, streaming what its tiles stream.
 
     ``arrays`` gives every input by name, and every named scalar. Values are computed in float64. The counts are
-    those of the run itself: elements loaded and stored by tensor, operations by unit. ``watch`` names tensors
-    whose values are kept each time that they are computed.
+    those of the run itself: elements loaded and stored by tensor, operations by unit; ``levels`` has those of each
+    level where tiles nest. ``watch`` names tensors whose values are kept each time that the outermost tiles have
+    computed them.
 
     >>> import numpy as np
     >>> from perfmodel import matmul
@@ -39,7 +43,7 @@ def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] =
     if not isinstance(program, Program) or not isinstance(arrays, Mapping):
         raise PerfModelError(f"simulate: expected a program and arrays by name, got {program!r} and {arrays!r}")
     memory, scalars = _checked(program, arrays)
-    counts = Counts()
+    ledger: Ledger = {"memory": Counts()}
     watched: list[tuple[dict[str, int], str, Any]] = []
     leaving = frozenset([*program.returned, *[name for kernel in program.kernels for name in kernel.needed]])
     for kernel in program.kernels:
@@ -48,13 +52,12 @@ def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] =
         opaque = [op.name for op in kernel.ops if op.kind == "opaque"]
         if opaque:
             raise PerfModelError(f"simulate: {opaque[0]!r} has given counts and no arithmetic to run")
-        tiling = kernel.tiles[-1] if kernel.tiles else Tiling()
-        made = frozenset(kernel.made) & leaving
-        run = BlockRun(Tiled(kernel, tiling, made), memory, scalars, counts)
+        tiled = Tiled(kernel, kernel.tiles[0] if kernel.tiles else Tiling(), frozenset(kernel.made) & leaving)
+        run = block_run(Nested(tiled, kernel.tiles[1:]) if kernel.tiles[1:] else tiled, memory, scalars, ledger)
         run.watch = frozenset(watch)
         run.run()
         watched += run.watched
-    return Simulation({name: memory[name] for name in program.returned}, counts, watched)
+    return Simulation({name: memory[name] for name in program.returned}, ledger["memory"], watched, ledger)
 
 
 def _checked(program: Program, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

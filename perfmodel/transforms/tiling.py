@@ -8,15 +8,17 @@ from typing import Any
 
 from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, size
-from perfmodel.graph.holding import block_rows
+from perfmodel.graph.counts import KernelCount
+from perfmodel.graph.holding import largest_rows
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import total_held
+from perfmodel.graph.memory import Row, total_held
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
+_LEVELS = ("memory", "l3", "l2", "l1", "shared", "registers")  # outermost first
 
 
 def tile(
@@ -39,7 +41,9 @@ def tile(
     large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
     cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
     stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and
-    ``capacity_bytes`` refuses a block whose footprint exceeds it. A second tiling of a kernel replaces the first.
+    ``capacity_bytes`` refuses a block whose footprint exceeds it. A second tiling of a kernel at one ``level``
+    replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those around "registers",
+    and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2".
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
@@ -105,36 +109,54 @@ def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -
                 f"each need all of it; say grid={{{label!r}: ..}} for that, or stream={{{label!r}: ..}} to loop over it"
             )
     tiling = replace(told, grid=grid, stream=stream)
-    others = tuple([item for item in kernel.tiles if item.level != told.level])
-    if others:
-        raise TransformError(f"tile: kernel {kernel.name!r} is tiled at {others[0].level!r}; nested levels are to come")
-    found = replace(kernel, tiles=(tiling,))
+    found = replace(kernel, tiles=_nested(kernel.tiles, tiling))
     _check(program, found, tiling)
     return found
 
 
+def _nested(tiles: tuple[Tiling, ...], new: Tiling) -> tuple[Tiling, ...]:
+    """The levels with one more, or with one replaced; named memory levels in their order, others inside."""
+    if any(item.level == new.level for item in tiles):
+        return tuple([new if item.level == new.level else item for item in tiles])
+    if new.level not in _LEVELS:
+        return (*tiles, new)
+    rank = _LEVELS.index(new.level)
+    inside = [place for place, item in enumerate(tiles) if item.level in _LEVELS and _LEVELS.index(item.level) > rank]
+    place = inside[0] if inside else len(tiles)
+    return (*tiles[:place], new, *tiles[place:])
+
+
 def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
     """Refuse what the tiling forbids: repeated ops, and a block larger than its level."""
-    tiled = Tiled(kernel, tiling, program.leaving & frozenset(kernel.made))
-    tiled.check()
     for name in tiling.spill:
         if name not in kernel.made:
             raise LabelError(f"tile: spill={name!r}: {kernel.name!r} makes {listed(kernel.made)}")
-    if tiling.redundant == "forbid":
-        for need, _ in tiled.runs():
-            missing = [label for label in tiled.grid if label not in need.labels]
-            if missing and need.op.function != "copy":
-                raise TransformError(
-                    f"tile: {need.op.name!r} lacks the grid label {missing[0]!r}: each block along it would repeat it"
-                )
-    if tiling.capacity_bytes is not None:
-        needed = total_held(block_rows(tiled))
-        if isinstance(needed, int) and isinstance(tiling.capacity_bytes, int) and needed > tiling.capacity_bytes:
-            raise CapacityError(
-                f"tile: a block of {kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
-                f"{tiling.capacity_bytes}: "
-                + ", ".join(f"{role} {name} {held}" for role, name, held in block_rows(tiled))
+    count = KernelCount.of(kernel, program.leaving)
+    for blocks in count.blocks:
+        for tiled in blocks:
+            tiled.check()
+            _check_repeated(tiled)
+        rows = largest_rows(blocks)
+        if blocks[0].tiling.capacity_bytes is not None:
+            _check_capacity(kernel, blocks[0].tiling, rows)
+
+
+def _check_repeated(tiled: Tiled) -> None:
+    for need, _ in tiled.runs() if tiled.tiling.redundant == "forbid" else ():
+        missing = [label for label in tiled.grid if label not in need.labels]
+        if missing and need.op.function != "copy":
+            raise TransformError(
+                f"tile: {need.op.name!r} lacks the grid label {missing[0]!r}: each block along it would repeat it"
             )
+
+
+def _check_capacity(kernel: Kernel, tiling: Tiling, rows: list[Row]) -> None:
+    needed = total_held(rows)
+    if isinstance(needed, int) and isinstance(tiling.capacity_bytes, int) and needed > tiling.capacity_bytes:
+        raise CapacityError(
+            f"tile: a block of {kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
+            f"{tiling.capacity_bytes}: " + ", ".join(f"{role} {name} {held}" for role, name, held in rows)
+        )
 
 
 def _said(*parts: Any) -> str:

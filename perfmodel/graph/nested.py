@@ -1,0 +1,270 @@
+"""Counts of tiles inside tiles: what each level asks of the one around it, summed over every outer tile.
+
+Outer tiles that look alike (all but the last along a label, or but those at the rim of a window) are counted once
+and multiplied. Where sizes are symbols, a count is a sum of terms in the length of a tile, and each is summed
+over full tiles and the ragged one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product as combinations
+
+import sympy
+
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import Size, as_expression, as_size, ceil_div, floor_div, product, remainder, total
+from perfmodel.graph.counting import Transfer, Work, work
+from perfmodel.graph.intervals import Trip
+from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.segments import Segment, Spot, segments_of
+from perfmodel.graph.sums import MOST_BLOCKS
+from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.tilings import Tiling
+
+
+@dataclass(frozen=True)
+class Share:
+    """One kind of outer tile: how many there are, and the tiles inside it."""
+
+    number: Size
+    inside: Tiled | Nested
+    summed: tuple[tuple[sympy.Symbol, Trip], ...] = ()
+
+    def total(self, count: Size) -> Size:
+        """A count of one tile, over all tiles of this kind."""
+        for symbol, trip in self.summed:
+            count = sum_over_tiles(count, symbol, trip)
+        return product([self.number, count])
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A tiling whose tiles are cut again.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.graph.tilings import Cut
+    >>> inner = Tiling("shared", (Cut("m", 16), Cut("n", 16)))
+    >>> outer = Tiled(matmul(256, 256, 256).kernels[0], Tiling("l2", (Cut("m", 64), Cut("n", 64))), frozenset(["C"]))
+    >>> [(t.tensor, t.elements) for t in Nested(outer, (inner,)).levels()["l2"]]  # n^3 / 16 each
+    [('A', 1048576), ('B', 1048576), ('C', 65536)]
+    """
+
+    tiled: Tiled
+    inner: tuple[Tiling, ...]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that is cut."""
+        return self.tiled.kernel
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The runs of ops in an outer tile."""
+        return segments_of(self.tiled)
+
+    @cached_property
+    def shares(self) -> list[Share]:
+        """Every kind of outer tile."""
+        return [share for segment in self.segments for share in self._shares(segment, frozenset())]
+
+    @cached_property
+    def full_shares(self) -> list[Share]:
+        """The same with whole outer tiles along labels that nothing inside cuts: what hardware issues."""
+        cut = {label for tiling in self.inner for label in tiling.labels}
+        whole = frozenset([label for label in self.tiled.trips if label not in cut])
+        if not whole:
+            return self.shares
+        return [share for segment in self.segments for share in self._shares(segment, whole)]
+
+    def _shares(self, segment: Segment, whole: frozenset[str]) -> Iterator[Share]:
+        around = [*self.tiled.grid, *segment.path]
+        kinds = [list(self._kinds(group, segment, whole)) for group in _groups(around, segment)]
+        for chosen in combinations(*kinds):
+            numbers = {label: number for _, spot, _ in chosen for label, number in spot.numbers.items()}
+            lengths = {label: length for _, spot, _ in chosen for label, length in spot.lengths.items()}
+            inside = self._inside(segment, Spot(numbers, lengths))
+            summed = tuple([item for _, _, items in chosen for item in items])
+            yield Share(product([number for number, _, _ in chosen]), inside, summed)
+
+    def _kinds(
+        self, group: Sequence[str], segment: Segment, whole: frozenset[str]
+    ) -> Iterator[tuple[Size, Spot, tuple[tuple[sympy.Symbol, Trip], ...]]]:
+        """The different tiles along some labels that move things together."""
+        trips = [self.tiled.trips[label] for label in group]
+        plain = len(trips) == 1 and segment.is_plain(trips[0])
+        if not all(isinstance(size, int) for trip in trips for size in (trip.size, trip.extent)):
+            if not plain:
+                raise DimensionError(
+                    f"tile: tiles inside tiles along {group[0]!r}, which windows move, are counted at given sizes; "
+                    "bind the symbols with p.at(...)"
+                )
+            symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
+            yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
+            return
+        if int(product([trip.count for trip in trips])) > MOST_BLOCKS:
+            raise DimensionError(f"tile: more than {MOST_BLOCKS} tiles along {', '.join(group)}; take larger tiles")
+        for number, spot in self._listed(trips, segment, plain, whole):
+            yield number, spot, ()
+
+    def _listed(
+        self, trips: Sequence[Trip], segment: Segment, plain: bool, whole: frozenset[str]
+    ) -> Iterator[tuple[int, Spot]]:
+        counts = [int(trip.count) for trip in trips]
+        if whole & {trip.label for trip in trips}:
+            yield int(product(counts)), Spot({trip.label: n // 2 for trip, n in zip(trips, counts, strict=True)})
+            return
+        if plain:
+            (trip,), (count,) = trips, counts
+            ragged = trip.extent % trip.size != 0
+            yield count - ragged, Spot({trip.label: 0})
+            if ragged:
+                yield 1, Spot({trip.label: count - 1})
+            return
+        labels = {trip.label for trip in trips}
+        facts = [fact for moved, fact in segment.facts() if moved & labels]
+        kinds: dict[tuple[Size, ...], tuple[int, Spot]] = {}
+        for numbers in combinations(*[range(count) for count in counts]):
+            spot = Spot({trip.label: number for trip, number in zip(trips, numbers, strict=True)})
+            seen = tuple([fact(spot) for fact in facts])
+            kinds[seen] = (kinds[seen][0] + 1 if seen in kinds else 1, spot)
+        yield from kinds.values()
+
+    def _inside(self, segment: Segment, spot: Spot) -> Tiled | Nested:
+        return inside_tile(segment, spot, self.tiled.kernel.name, self.inner)
+
+    def works(self) -> tuple[Work, ...]:
+        """The work of every innermost tile together."""
+        return self._works(self.shares, issued=False)
+
+    def issued_works(self) -> tuple[Work, ...]:
+        """The same in whole innermost tiles."""
+        return self._works(self.full_shares, issued=True)
+
+    def _works(self, shares: Sequence[Share], *, issued: bool) -> tuple[Work, ...]:
+        found: dict[Work, list[Size]] = {}
+        for share in shares:
+            for item in share.inside.issued_works() if issued else share.inside.works():
+                found.setdefault(item._replace(operations=0), []).append(share.total(item.operations))
+        for segment in self.segments:
+            for need in segment.needs:  # what is left to do when a reduction over outer trips is complete
+                if need.op.output.tensor.name in segment.updated:
+                    for item in work(need.op, 0, self.tiled.results(need, segment.path)):
+                        found.setdefault(item._replace(operations=0), []).append(item.operations)
+        return tuple([kind._replace(operations=total(sizes)) for kind, sizes in found.items()])
+
+    def macs(self) -> Size:
+        """Multiply-accumulates of every innermost tile together."""
+        return total([share.total(share.inside.macs()) for share in self.shares])
+
+    def transfers(self) -> tuple[Transfer, ...]:
+        """What the outermost tiles load and store."""
+        return self.tiled.transfers()
+
+    def levels(self) -> dict[str, tuple[Transfer, ...]]:
+        """What tiles inside request, by the level that serves them."""
+        mine: dict[tuple[str, str], list[tuple[Size, Size]]] = {}
+        notes: dict[tuple[str, str], str] = {}
+        deeper: dict[str, dict[tuple[str, str], list[tuple[Size, Size]]]] = {self.tiled.tiling.level: mine}
+        for share in self.shares:
+            served = {self.tiled.tiling.level: share.inside.transfers()}
+            served |= share.inside.levels() if isinstance(share.inside, Nested) else {}
+            for level, moved in served.items():
+                for item in moved:
+                    key = (item.tensor, item.direction)
+                    notes[key] = notes.get(key) or item.note
+                    cost = (share.total(item.elements), share.total(item.bytes))
+                    deeper.setdefault(level, {}).setdefault(key, []).append(cost)
+        return {level: self._merged(found, notes) for level, found in deeper.items()}
+
+    def _merged(
+        self, found: dict[tuple[str, str], list[tuple[Size, Size]]], notes: dict[tuple[str, str], str]
+    ) -> tuple[Transfer, ...]:
+        merged = []
+        for (tensor, way), costs in sorted(found.items(), key=lambda item: item[0][1] != "read"):
+            elements, size = [total(list(column)) for column in zip(*costs, strict=True)]
+            if elements == 0:  # all padding
+                continue
+            merged.append(Transfer(self.tiled.kernel.name, tensor, way, elements, size, notes[tensor, way]))
+        return tuple(merged)
+
+    def blocks(self) -> list[list[Tiled]]:
+        """The kinds of tile at each level, outermost first."""
+        found = [[self.tiled]]
+        for share in self.shares:
+            inner = [[share.inside]] if isinstance(share.inside, Tiled) else share.inside.blocks()
+            for depth, blocks in enumerate(inner, start=1):
+                found += [[]] if depth == len(found) else []
+                found[depth] += blocks
+        return found
+
+
+def inside_tile(segment: Segment, spot: Spot, name: str, tiles: tuple[Tiling, ...]) -> Tiled | Nested:
+    """One tile of a level, cut by the levels inside it.
+
+    >>> from perfmodel import matmul, tile
+    >>> from perfmodel.graph.tilings import Cut
+    >>> segment, = segments_of(tile(matmul(8, 8, 6), m=4, stream={"k": 4}).counted[0].tiled)
+    >>> halves = Tiling("shared", (Cut("m", 2),))
+    >>> inside_tile(segment, Spot({"m": 0, "k": 1}), "matmul", (halves,)).transfers()[0].elements
+    8
+    """
+    kernel = segment.kernel(spot, name)
+    known = {axis.label for op in kernel.ops for axis in op.space}
+    made = frozenset(kernel.made)
+    tiled = Tiled(kernel, tiles[0].within(known), segment.leaving & made, segment.updated & made)
+    return Nested(tiled, tiles[1:]) if len(tiles) > 1 else tiled
+
+
+def sum_over_tiles(count: Size, symbol: sympy.Symbol, trip: Trip) -> Size:
+    """The sum, over the tiles of a label, of a count in the length of one tile.
+
+    >>> length, n = sympy.symbols("length n", integer=True, positive=True)
+    >>> sum_over_tiles(3 * length, length, Trip("n", 4, n))
+    3*n
+    """
+    if isinstance(count, int) or symbol not in count.free_symbols:
+        return product([count, trip.count])
+    found = []
+    for term in sympy.Add.make_args(sympy.expand(count)):
+        rest, moving = term.as_independent(symbol, as_Add=False)
+        if not moving.has(symbol):
+            found.append(product([as_size(term), trip.count]))
+        elif moving == symbol:
+            found.append(as_size(rest * trip.extent))
+        else:
+            found.append(product([as_size(rest), _full_and_ragged(moving, symbol, trip)]))
+    return total(found)
+
+
+def _full_and_ragged(term: sympy.Expr, symbol: sympy.Symbol, trip: Trip) -> Size:
+    """A term at each full tile, and at what is left over (nothing, where it is 0)."""
+    step = _inner_tile(term, symbol)
+    if step is not None and remainder(trip.size, step) == 0:
+        return ceil_div(trip.extent, step)
+    if term.xreplace({symbol: sympy.S.Zero}) != 0:
+        raise DimensionError(
+            f"tile: {term} of a ragged tile is counted at given sizes; bind the symbols with p.at(...)"
+        )
+    full = product([floor_div(trip.extent, trip.size), as_size(term.xreplace({symbol: as_expression(trip.size)}))])
+    return full + as_size(term.xreplace({symbol: as_expression(remainder(trip.extent, trip.size))}))
+
+
+def _inner_tile(term: sympy.Expr, symbol: sympy.Symbol) -> Size | None:
+    """The size T of ceil(length / T), where that is the term."""
+    if not isinstance(term, sympy.ceiling):
+        return None
+    step = symbol / term.args[0]
+    return None if step.has(symbol) else as_size(step)
+
+
+def _groups(labels: Sequence[str], segment: Segment) -> list[list[str]]:
+    """The labels of the loops around, joined where one number of the inner kernel is moved by several."""
+    groups = [[label] for label in labels]
+    for moved, _ in segment.facts():
+        touched = [group for group in groups if moved & set(group)]
+        if len(touched) > 1:
+            groups = [group for group in groups if group not in touched] + [[label for g in touched for label in g]]
+    return groups
