@@ -40,6 +40,7 @@ _HOME = homes_of(
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
+        "perfmodel.bounds": "io_lower_bound known_io_orders",
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
     }
@@ -74,6 +75,10 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are exported
+    from perfmodel.bounds import (
+        io_lower_bound as io_lower_bound,
+        known_io_orders as known_io_orders,
+    )
     from perfmodel.catalogue import (
         Machine as Machine,
         machine as machine,

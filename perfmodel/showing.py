@@ -82,6 +82,8 @@ def formula(value: Size, order: Sequence[str] = ()) -> str:
     >>> m, n = sympy.symbols("m n", integer=True, positive=True)
     >>> formula(2 * n * m + m**2, ["m", "n"]), formula(2 * m + 2 * n), formula(12)
     ('m^2 + 2 m n', '2 (m + n)', '12')
+    >>> formula(n / sympy.sqrt(m)), formula(n / m ** sympy.Rational(2, 3))
+    ('n / sqrt(m)', 'n / m^(2/3)')
     """
     if not isinstance(value, sympy.Expr):
         return str(value)
@@ -100,6 +102,8 @@ def _written(value: sympy.Expr, order: dict[str, int]) -> str:
         return _product_written(value, order)
     if isinstance(value, sympy.Pow) and (value.exp.is_Symbol or (value.exp.is_Integer and value.exp > 0)):
         return f"{_grouped(value.base, order)}^{value.exp}"
+    if isinstance(value, sympy.Pow) and value.exp.is_Rational and value.exp.q > 2:
+        return f"{_grouped(value.base, order)}^({value.exp})"
     if isinstance(value, sympy.Rational) and value.q >= _LARGEST_DIVISOR:
         return f"{float(value):.4g}"
     if isinstance(value, sympy.Float):
@@ -125,7 +129,8 @@ def _product_written(value: sympy.Mul, order: dict[str, int]) -> str:
         if denominator.is_Integer:
             return f"{top} / {_divisor(denominator)}"
         bottom = _written(denominator, order)
-        return f"{top} / {bottom}" if isinstance(denominator, sympy.Symbol) else f"{top} / ({bottom})"
+        alone = denominator.as_base_exp()[0].is_Symbol and not denominator.as_base_exp()[1].is_Integer
+        return f"{top} / {bottom}" if alone or denominator.is_Symbol else f"{top} / ({bottom})"
     number, rest = value.as_coeff_Mul()
     factors = sorted(sympy.Mul.make_args(rest), key=lambda factor: _first(factor, order))
     text = " ".join(_grouped(factor, order) for factor in factors)

@@ -21,6 +21,8 @@ BY_ID = {case["id"]: case for case in CASES}
 CHANGED = [
     # twice the peak at the same bandwidth: twice the ridge
     ("s0-4-balance-a100", "peak", 2 * 312e12, "balance", 2 * 156.0),
+    # four times the fast memory: twice the intensity, sqrt(M) / 4
+    ("o-rb-max-oi", "S", 4 * 57344, "max_oi", 2 * 57344**0.5 / 4),
     # an n x n matmul of 2-byte elements: 2n^3 FLOP over 3 * 2n^2 bytes
     ("s0-5.2-matmul4096", "n", 900, "intensity", 900 / 3),
     # twice the batch: 2 * 16 d^2 FLOP over 2 (d^2 + 2 * 16 d) bytes

@@ -47,6 +47,8 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "format": {"name": ...},
     "formats": {},
     "estimate": {"program": ..., "on": ..., "effects": "real", "tile": None},
+    "io_lower_bound": {"program": ..., "capacity_elements": ...},
+    "known_io_orders": {},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -99,7 +101,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "effects", "estimation", "comparing")
+DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing")
 
 
 def documented() -> Iterator[tuple[str, Any]]:
@@ -119,7 +121,7 @@ def documented() -> Iterator[tuple[str, Any]]:
 
 
 def test_every_public_member_has_an_example() -> None:
-    """Functions, classes, methods and properties of descriptors, effects, estimation and comparing."""
+    """Functions, classes, methods and properties of descriptors, bounds, effects, estimation and comparing."""
     found = dict(documented())
     assert {"perfmodel.descriptors.contractions.matmul", "perfmodel.estimation.values.Estimate.time_s"} <= set(found)
     assert [name for name, value in found.items() if ">>>" not in (value.__doc__ or "")] == []
