@@ -49,6 +49,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "estimate": {"program": ..., "on": ..., "effects": "real", "tile": None},
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
+    "best_tiles": {"program": ..., "on": None, "by": "bytes"},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -101,7 +102,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing")
+DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "tile_search")
 
 
 def documented() -> Iterator[tuple[str, Any]]:
@@ -121,7 +122,7 @@ def documented() -> Iterator[tuple[str, Any]]:
 
 
 def test_every_public_member_has_an_example() -> None:
-    """Functions, classes, methods and properties of descriptors, bounds, effects, estimation and comparing."""
+    """Functions, classes, methods and properties of every part that is documented to its members."""
     found = dict(documented())
     assert {"perfmodel.descriptors.contractions.matmul", "perfmodel.estimation.values.Estimate.time_s"} <= set(found)
     assert [name for name, value in found.items() if ">>>" not in (value.__doc__ or "")] == []

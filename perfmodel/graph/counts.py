@@ -79,9 +79,9 @@ class KernelCount:
         """What a tile holds at once, by level, outermost first (no level for a kernel without tiles)."""
         if self.tiled is None:
             return [("", footprint_rows(self.kernel, self.transfers))]
-        from perfmodel.graph.holding import largest_rows
+        from perfmodel.graph.holding import block_rows, largest_block
 
-        return [(found[0].tiling.level, largest_rows(found)) for found in self.blocks]
+        return [(found[0].tiling.level, block_rows(largest_block(found))) for found in self.blocks]
 
     @property
     def blocks(self) -> list[list[Tiled]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfmodel.expressions import Size, product, total
 from perfmodel.graph.intervals import full_length
-from perfmodel.graph.memory import Row, total_held
+from perfmodel.graph.memory import Row, most, not_dominated
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.schedules import Loop, Node
@@ -28,8 +28,7 @@ def block_rows(tiled: Tiled) -> list[Row]:
         role, copies = ("staged", tiled.tiling.buffers) if path else ("held", 1)
         lengths = [full_length(interval) for interval in load.part]
         size = product([copies, _bytes_of(load.tensor, lengths)])
-        known = rows.get((role, load.tensor.name))
-        rows[role, load.tensor.name] = size if known is None or _more(size, known) else known
+        rows[role, load.tensor.name] = most([rows.get((role, load.tensor.name), 0), size])
     found: list[Row] = [(role, name, size) for (role, name), size in rows.items()]
     accumulators = {need.op.output.tensor.name for need, path in tiled.runs() if set(need.op.reduced) & set(path)}
     accumulators |= tiled.updated
@@ -40,17 +39,18 @@ def block_rows(tiled: Tiled) -> list[Row]:
     return found + [("intermediate", name, size) for name, size in alive]
 
 
-def largest_rows(blocks: Sequence[Tiled]) -> list[Row]:
-    """The rows of that kind of tile of a level which holds most.
+def largest_block(blocks: Sequence[Tiled]) -> Tiled:
+    """That kind of tile of a level which holds most.
 
     >>> from perfmodel import matmul, tile
-    >>> largest_rows([tile(matmul(64, 64, 64), m=size).counted[0].tiled for size in (8, 16)])[0]
-    ('held', 'A', 2048)
+    >>> block_bytes(largest_block([tile(matmul(64, 64, 64), m=size).counted[0].tiled for size in (16, 8)]))
+    12288
     """
-    best = block_rows(blocks[0])
+    best, held = blocks[0], block_bytes(blocks[0])
     for block in blocks[1:]:
-        rows = block_rows(block)
-        best = rows if _more(total_held(rows), total_held(best)) else best
+        size = block_bytes(block)
+        if most([held, size]) != held:
+            best, held = block, size
     return best
 
 
@@ -71,8 +71,11 @@ def _bytes_of(tensor: Tensor, lengths: Sequence[Size]) -> Size:
 
 
 def _peak(tiled: Tiled, accumulators: set[str]) -> list[tuple[str, Size]]:
-    """The other results alive at the step where they are largest together."""
-    best: list[tuple[str, Size]] = []
+    """The other results alive at the step where they are largest together.
+
+    Where it depends on the symbols which step that is, one row stands for all that may be.
+    """
+    peaks: dict[Size, dict[str, Size]] = {}
     for nodes in _bodies(tiled.schedule.body):
         last = {a.tensor.name: step for step, need in enumerate(nodes) for a in need.op.reads}
         alive: dict[str, Size] = {}
@@ -80,10 +83,12 @@ def _peak(tiled: Tiled, accumulators: set[str]) -> list[tuple[str, Size]]:
             name = need.op.output.tensor.name
             if name not in accumulators:
                 alive[name] = _made_bytes(need, tiled, whole=False)
-            if _more(total(alive.values()), total([size for _, size in best])):
-                best = list(alive.items())
+            peaks.setdefault(total(alive.values()), dict(alive))
             alive = {key: size for key, size in alive.items() if last.get(key, step) > step}
-    return best
+    candidates = not_dominated(peaks)
+    if len(candidates) > 1:
+        return [(" or ".join(" + ".join(peaks[size]) for size in candidates), most(candidates))]
+    return [row for size in candidates for row in peaks[size].items()]
 
 
 def _bodies(nodes: tuple[Node, ...]) -> list[list[Need]]:
@@ -95,11 +100,6 @@ def _bodies(nodes: tuple[Node, ...]) -> list[list[Need]]:
         else:
             found[-1].append(node)
     return [run for run in found if run]
-
-
-def _more(a: Size, b: Size) -> bool:
-    difference = a - b
-    return difference > 0 if isinstance(difference, int) else difference.is_nonpositive is not True
 
 
 def block_bytes(tiled: Tiled) -> Size:

@@ -50,7 +50,7 @@ def _peak(kernel: Kernel, inside: Mapping[str, Size]) -> list[Row]:
         alive += [made] if made in inside else []
         peaks.setdefault(total([inside[name] for name in alive]), list(alive))
         alive = [name for name in alive if last.get(name, step) > step]
-    candidates = _not_dominated(peaks)
+    candidates = not_dominated(peaks)
     if len(candidates) > 1:
         return [("intermediate", " or ".join(" + ".join(peaks[size]) for size in candidates), most(candidates))]
     return [("intermediate", name, inside[name]) for size in candidates for name in peaks[size]]
@@ -116,12 +116,17 @@ def most(sizes: Iterable[Size]) -> Size:
     >>> most([4, 12, 8]), most([n, n * m, n * m + 2]), most([n, m])
     (12, m*n + 2, Max(m, n))
     """
-    kept = _not_dominated(sizes)
+    kept = not_dominated(sizes)
     return as_size(sympy.Max(*kept, evaluate=False)) if len(kept) > 1 else kept[0] if kept else 0
 
 
-def _not_dominated(sizes: Iterable[Size]) -> list[Size]:
-    """The sizes without those that some other is never less than."""
+def not_dominated(sizes: Iterable[Size]) -> list[Size]:
+    """The sizes without those that some other is never less than.
+
+    >>> n, m = sympy.symbols("n m", integer=True, positive=True)
+    >>> not_dominated([4, 12, 8]), not_dominated([n, n * m, m])
+    ([12], [m*n])
+    """
     kept: list[Size] = []
     for size in dict.fromkeys(sizes):
         if not any(_never_less(other, size) for other in kept):

@@ -9,12 +9,13 @@ from typing import Any
 from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.counts import KernelCount
-from perfmodel.graph.holding import largest_rows
+from perfmodel.graph.holding import block_rows, largest_block
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import Row, total_held
+from perfmodel.graph.memory import total_held
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
+from perfmodel.transforms.fitting import advice
 from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
@@ -136,9 +137,8 @@ def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
         for tiled in blocks:
             tiled.check()
             _check_repeated(tiled)
-        rows = largest_rows(blocks)
         if blocks[0].tiling.capacity_bytes is not None:
-            _check_capacity(kernel, blocks[0].tiling, rows)
+            _check_capacity(largest_block(blocks), alone=len(program.kernels) == 1)
 
 
 def _check_repeated(tiled: Tiled) -> None:
@@ -150,12 +150,15 @@ def _check_repeated(tiled: Tiled) -> None:
             )
 
 
-def _check_capacity(kernel: Kernel, tiling: Tiling, rows: list[Row]) -> None:
+def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
+    tiling, rows = tiled.tiling, block_rows(tiled)
     needed = total_held(rows)
     if isinstance(needed, int) and isinstance(tiling.capacity_bytes, int) and needed > tiling.capacity_bytes:
         raise CapacityError(
-            f"tile: a block of {kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
-            f"{tiling.capacity_bytes}: " + ", ".join(f"{role} {name} {held}" for role, name, held in rows)
+            f"tile: a block of {tiled.kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
+            f"{tiling.capacity_bytes}: "
+            + ", ".join(f"{role} {name} {held}" for role, name, held in rows)
+            + advice(tiled.kernel, tiling, tiled.leaving, alone=alone)
         )
 
 
