@@ -73,7 +73,7 @@ def tiled(program: pm.Program, chosen: Iterable[Cuts]) -> pm.Program:
 
 
 def loads(program: pm.Program) -> Counter[str]:
-    """Elements read by tensor, as the formulas have them."""
+    """Elements read by tensor, as the formulas have them, all repetitions together."""
     return moved(program, "read")
 
 
@@ -86,7 +86,7 @@ def moved(program: pm.Program, direction: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for row in program.traffic().rows:
         if row[2] == direction:
-            found[row[1]] += row[3]
+            found[row[1]] += row[3] * row[5]
     return Counter({name: number for name, number in found.items() if number != 0})
 
 

@@ -49,12 +49,6 @@ def test_symbols_have_to_be_bound() -> None:
         pm.simulate(pm.matmul("m", 2, 2), {})
 
 
-def test_repetitions_are_refused() -> None:
-    """One repetition at a time."""
-    with pytest.raises(pm.PerfModelError, match="runs 3 times; simulate one repetition"):
-        pm.simulate(pm.matmul(2, 2, 2).repeat(3), arrays_of(pm.matmul(2, 2, 2)))
-
-
 def test_a_gather_loads_a_row_an_index() -> None:
     """Three look-ups of one row load it three times: no cache is assumed."""
     table = pm.tensor("table", {"row": 10, "d": 4})
@@ -86,3 +80,10 @@ def test_rows_without_a_key_give_0_and_a_log_sum_of_minus_infinity(stream: dict[
     assert np.all(np.isneginf(run.values["L"][:, :, :, :2]))
     assert np.all(np.isfinite(run.values["L"][:, :, :, 2:]))
     assert_same_values(run, pm.simulate(p, arrays_of(p)))
+
+
+def test_a_spilled_mean_is_divided_once_on_its_last_trip() -> None:
+    """Partial sums go back and forth undivided; what stays in memory is the mean."""
+    x = pm.tensor("x", {"n": 5, "k": 7})
+    p = pm.tile(pm.program(pm.mean(x, "k").named("y")), stream={"k": 3, "n": 2}, spill=["y"])
+    assert pm.check(p)

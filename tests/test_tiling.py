@@ -285,7 +285,6 @@ def test_tile_simulate_and_check_take_programs() -> None:
         lambda: pm.simulate(wrong, {}),
         lambda: pm.simulate(p, wrong),
         lambda: pm.check(wrong),
-        lambda: pm.check(p.repeat(3)),
     ):
         with pytest.raises(pm.PerfModelError):
             use()

@@ -16,6 +16,7 @@ from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_extents, with_sizes
+from perfmodel.graph.repeating import Repetition, carried, repeated
 
 if TYPE_CHECKING:
     from perfmodel.showing import Text
@@ -50,6 +51,7 @@ class Program(Counted):
     kernels: tuple[Kernel, ...]
     returned: tuple[str, ...]
     shared: tuple[str, ...] = ()
+    loops: tuple[Repetition, ...] = ()
     step: str = field(default="", compare=False)
     parent: Program | None = field(default=None, compare=False, repr=False)
 
@@ -126,18 +128,23 @@ class Program(Counted):
         given = self._named(values or {}, named)
         names = {symbol.name for symbol in self.symbols}
         bound = symbol_values({k: v for k, v in given.items() if k in names}, self.symbols)
-        kernels = self.kernels
+        kernels, loops = self.kernels, self.loops
         if bound:
+
+            def runs(times: Size) -> Size:
+                return size(bind(times, bound), "repeat")
+
+            loops = tuple([loop.resized(runs) for loop in loops])
             kernels = changed_kernels(
                 kernels,
                 lambda op: with_sizes(op, lambda s: bind(s, bound), lambda mask: mask.bound(bound)),
-                lambda repeat: size(bind(repeat, bound), "repeat"),
+                runs,
             )
         extents = {key: size(value, str(key)) for key, value in given.items() if key not in names}
         if extents:
             kernels = self._resized(kernels, extents)
         text = ", ".join(f"{key}={value}" for key, value in given.items())
-        return replace(self, kernels=kernels, step=f"at({text})", parent=self)
+        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self)
 
     def _named(self, values: Mapping[Any, Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name, each given once."""
@@ -155,7 +162,7 @@ class Program(Counted):
             self._check_resizable(label)
         extents: dict[str, Size] = {}
         axes: dict[tuple[str, int], Size] = {}
-        for measure in measures(kernels):
+        for measure in measures(kernels, carried(self.loops)):
             wanted = {label: given[label] for label in measure.labels if label in given}
             if wanted and measure.tied:
                 raise LabelError(
@@ -196,10 +203,10 @@ class Program(Counted):
         640
         """
         count = size(times, "repeat")
-        carried = dict(carry or {})
+        handed = dict(carry or {})
         common = (shared,) if isinstance(shared, str) else tuple(shared)
         inputs = [item.name for item in self.inputs]
-        for out, into in carried.items():
+        for out, into in handed.items():
             self._check_carry(out, into)
         for name in common:
             if name not in inputs:
@@ -207,11 +214,12 @@ class Program(Counted):
                     f"repeat: {self.name} has no input {name!r}; its inputs are {listed(inputs)}"
                     f"{did_you_mean(str(name), inputs)}"
                 )
-        if len(set(carried.values())) < len(carried):
-            raise LabelError(f"repeat: carry={carried} gives one input two outputs")
+        if len(set(handed.values())) < len(handed):
+            raise LabelError(f"repeat: carry={handed} gives one input two outputs")
         kernels = tuple([replace(kernel, repeat=product([count, kernel.repeat])) for kernel in self.kernels])
-        kept = tuple(dict.fromkeys([*self.shared, *common, *carried, *carried.values()]))
-        return replace(self, kernels=kernels, shared=kept, step=f"repeat({times})", parent=self)
+        kept = tuple(dict.fromkeys([*self.shared, *common, *handed, *handed.values()]))
+        loops = (*self.loops, *repeated(self.kernels, count, handed))
+        return replace(self, kernels=kernels, shared=kept, loops=loops, step=f"repeat({times})", parent=self)
 
     def _check_carry(self, out: str, into: str) -> None:
         inputs = {item.name: item for item in self.inputs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import sympy
@@ -164,8 +164,10 @@ class Measure:
     tied: bool
 
 
-def measures(kernels: tuple[Kernel, ...]) -> tuple[Measure, ...]:
+def measures(kernels: tuple[Kernel, ...], alike: Iterable[tuple[str, str]] = ()) -> tuple[Measure, ...]:
     """The labels of a program, grouped by what they measure (a tensor seen under two labels joins them).
+
+    ``alike`` pairs tensors of one shape, such as an output and the input that it becomes in the next run.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> x = tensor("x", {"i": 4})
@@ -185,6 +187,10 @@ def measures(kernels: tuple[Kernel, ...]) -> tuple[Measure, ...]:
                     groups.join(index, axis)
                 elif isinstance(index, Affine):
                     tied += [axis, *[label for label, _ in index.terms]]
+    pairs = list(alike)
+    for name, place in [item for item in list(groups.parent) if not isinstance(item, str)]:
+        for _, other in [pair for pair in pairs if pair[0] == name]:
+            groups.join((name, place), (other, place))
     ends = {groups.find(item) for item in tied}
     return tuple([_measure(members, root in ends) for root, members in groups.members().items()])
 

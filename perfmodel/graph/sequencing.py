@@ -10,6 +10,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import with_names
+from perfmodel.graph.repeating import Repetition
 
 
 def sequence(*programs: Program, join: Mapping[str, str] | None = None, name: str | None = None) -> Program:
@@ -39,7 +40,7 @@ def sequence(*programs: Program, join: Mapping[str, str] | None = None, name: st
     for out, into in waiting.items():
         raise _no_join(programs, out, into)
     title = name or "_".join(item.name for item in programs)
-    return Program(title, tuple(line.kernels), tuple(line.returned), tuple(line.shared))
+    return Program(title, tuple(line.kernels), tuple(line.returned), tuple(line.shared), tuple(line.loops))
 
 
 def _no_join(programs: Sequence[Program], out: str, into: str) -> LabelError:
@@ -73,6 +74,7 @@ class _Line:
         self.kernels: list[Kernel] = []
         self.returned: dict[str, Tensor] = {}
         self.shared: dict[str, None] = {}
+        self.loops: list[Repetition] = []
         self.labels: set[str] = set()
         self.tensors: set[str] = set()
         self.ops: set[str] = set()
@@ -94,6 +96,7 @@ class _Line:
             tiles = tuple([tiling.renamed(labels, tensors) for tiling in kernel.tiles])
             section = kernel.section + after
             self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, section, tiles))
+        self.loops += [loop.moved(tensors, after) for loop in later.loops]
         made = {op.output.tensor.name: op.output.tensor for kernel in self.kernels[-len(later.kernels) :]
                 for op in kernel.ops}  # fmt: skip
         for out in join:

@@ -6,37 +6,22 @@ value. What a loop trip loads or makes is gone at the next trip, save accumulato
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product as combinations
 from typing import Any
 
 from perfmodel.graph.counting import work
 from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need
-from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.operands import Scalar
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
+from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
 from perfmodel.simulation.points import Held, allowed_points, computed, operand
-
-Numbers = dict[str, int]
-Ledger = dict[str, "Counts"]  # by the level that serves: operations stand at "memory"
-
-
-@dataclass
-class Counts:
-    """What a run loaded, stored (elements by tensor) and did (operations by unit).
-
-    >>> Counts().loads["x"]
-    0
-    """
-
-    loads: Counter[str] = field(default_factory=Counter)
-    stores: Counter[str] = field(default_factory=Counter)
-    operations: Counter[str] = field(default_factory=Counter)
+from perfmodel.simulation.rounding import Rounding
 
 
 class BlockRun:
@@ -51,6 +36,7 @@ class BlockRun:
         self.chip: dict[str, Held] = {}
         self.watched: list[tuple[Numbers, str, Any]] = []
         self.watch: frozenset[str] = frozenset()
+        self.rounding = Rounding()
         self.stored: set[Any] = set()
         self.visits = {need.op.output.tensor.name: tiled.visits(need) for need in tiled.needs}
         self.stored_visits = {need.op.output.tensor.name: tiled.stored_visits(need.op) for need in tiled.needs}
@@ -117,9 +103,9 @@ class BlockRun:
         if load.by:
             table = self.memory[name]
             self.chip[f"{name}[{', '.join(load.by)}]"] = Held(table, np.ones(table.shape, dtype=bool))
-            self.counts.loads[name] += int(np.prod([hi - lo for lo, hi in _ends(load.part, at)]))
+            self.counts.loads[name] += int(np.prod([hi - lo for lo, hi in ends(load.part, at)]))
             return
-        where = np.ix_(*[_touched(interval, at) for interval in load.part])
+        where = np.ix_(*[touched(interval, at) for interval in load.part])
         held = Held(np.full(self.memory[name].shape, np.nan), np.zeros(self.memory[name].shape, dtype=bool))
         held.values[where] = self.memory[name][where]
         held.present[where] = True
@@ -138,10 +124,10 @@ class BlockRun:
 
         op = need.op
         name = op.output.tensor.name
-        ends = dict(zip(need.space, _ends(tuple(need.space.values()), at), strict=True))
-        where = tuple([slice(*ends[label]) for label in op.output.tensor.labels])
+        inside = dict(zip(need.space, ends(tuple(need.space.values()), at), strict=True))
+        where = tuple([slice(*inside[label]) for label in op.output.tensor.labels])
         self._prepare(need, slices(need.output, at), at, path)
-        places = {label: np.arange(lo, hi) for label, (lo, hi) in ends.items()}
+        places = {label: np.arange(lo, hi) for label, (lo, hi) in inside.items()}
         if not self._skipped(self.visits[name], at) and all(len(found) for found in places.values()):
             order = list(need.space)
             shape = tuple([len(places[label]) for label in order])
@@ -150,12 +136,17 @@ class BlockRun:
             self._count(op, int(np.prod(shape)) if allowed is None else int(allowed.sum()))
             operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
             with np.errstate(all="ignore"):
+                operands = [self._operand(op, *pair) for pair in zip(op.inputs, operands, strict=True)]
                 self._combine(op, where, computed(op, operands, allowed, order))
-        self._conclude(name, where, at)
+        self._conclude(need, where, at, path)
 
-    def _conclude(self, name: str, where: Any, at: Numbers) -> None:
+    def _conclude(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
+        """A spilled sum goes back to memory: the next outer trip reads it again, the last one completes it."""
+        name = need.op.output.tensor.name
         if name in self.tiled.tiling.spill:
-            self._spill(name, where)
+            if all(at[label] == self.tiled.trips[label].count - 1 for label in self._loops_reduced(need, path)):
+                self._complete_mean(need, where)
+            self._spill(need.op.output.tensor, where)
         if name in self.watch:
             self.watched.append((dict(at), name, self.chip[name].values[where].copy()))
 
@@ -184,35 +175,46 @@ class BlockRun:
         if known:
             held[where] = self.memory[name][where]
 
-    def _spill(self, name: str, where: Any) -> None:
-        """Write an accumulator's part back: the next outer trip reads it again."""
+    def _spill(self, tensor: Tensor, where: Any) -> None:
         import numpy as np
 
-        held = self.chip[name].values
-        self.memory.setdefault(name, np.full(held.shape, np.nan))[where] = held[where]
-        self.counts.stores[name] += int(held[where].size)
+        held = self.chip[tensor.name].values
+        memory = self.memory.setdefault(tensor.name, np.full(held.shape, np.nan))
+        memory[where] = self.rounding.stored(held[where], tensor.format)
+        self.counts.stores[tensor.name] += int(held[where].size)
 
     def _combine(self, op: Op, where: Any, result: Any) -> None:
         held = self.chip[op.output.tensor.name].values
         if op.kind in ("reduce", "contract"):
-            held[where] = reductions()[op.function][0](held[where], result)
-        else:
-            held[where] = result
+            result = reductions()[op.function][0](held[where], result)
+        held[where] = self.rounding.result(result, op)
+
+    def _operand(self, op: Op, item: Access | Scalar, values: Any) -> Any:
+        """An operand in the compute format; a number is taken as it is written."""
+        return values if isinstance(item, Scalar) else self.rounding.operand(values, op)
 
     def _count(self, op: Op, points: int) -> None:
         for item in work(op, points, results=0):
             self.operations[item.unit] += int(item.operations)
 
     def _finish(self, need: Need, at: Numbers) -> None:
-        """What is left to do when a reduction is complete: a mean divides by its number of points."""
-        op = need.op
-        if op.function != "mean" or op.output.tensor.name in self.tiled.updated:
+        """What is left to do when a reduction is complete: a mean divides by its points, a result is stored."""
+        tensor = need.op.output.tensor
+        if tensor.name in self.tiled.tiling.spill or tensor.name in self.tiled.updated:
             return
-        where = self._complete(need.output, op.output.tensor, at)
+        if need.op.function == "mean" or self.rounding.on:
+            where = self._complete(need.output, tensor, at)
+            self._complete_mean(need, where)
+            held = self.chip[tensor.name].values
+            held[where] = self.rounding.stored(held[where], tensor.format)
+
+    def _complete_mean(self, need: Need, where: Any) -> None:
+        if need.op.function != "mean" or need.op.output.tensor.name in self.tiled.updated:
+            return
         number = 1
-        for axis in op.space:
-            number *= int(axis.extent) if axis.label in op.reduced else 1
-        held = self.chip[op.output.tensor.name].values
+        for axis in need.op.space:
+            number *= int(axis.extent) if axis.label in need.op.reduced else 1
+        held = self.chip[need.op.output.tensor.name].values
         held[where] = held[where] / number
         self.operations["vector"] += int(held[where].size)
 
@@ -263,31 +265,6 @@ def _needs(nodes: tuple[Node, ...]) -> Iterator[Need]:
             yield from _needs(node.body)
         else:
             yield node
-
-
-def _touched(interval: Interval, at: Numbers) -> list[int]:
-    """The places of an axis that a part touches, one by one."""
-    start, stop = interval.at(at)
-    if interval.gaps is None:
-        return list(range(int(start), int(stop)))
-    places = {int(interval.gaps.offset)}
-    for step, moving in interval.gaps.terms:
-        first, last = moving.at(at)
-        places = {place + int(step) * trip for place in places for trip in range(int(first), int(last))}
-    return sorted(place for place in places if 0 <= place < int(interval.gaps.extent))
-
-
-def _ends(part: tuple[Interval, ...], at: Numbers) -> list[tuple[int, int]]:
-    return [(int(a), int(b)) for a, b in [interval.at(at) for interval in part]]
-
-
-def slices(part: tuple[Interval, ...], at: Numbers) -> tuple[slice, ...]:
-    """Where a part lies in its tensor.
-
-    >>> slices((Interval.tile("m", 4, 6),), {"m": 1})
-    (slice(4, 6, None),)
-    """
-    return tuple([slice(*pair) for pair in _ends(part, at)])
 
 
 def _spread(values: Any, place: int, rank: int) -> Any:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, listed
-from perfmodel.expressions import size
+from perfmodel.expressions import Size, size
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, measures, with_extents
+from perfmodel.graph.repeating import Repetition, carried, runs_of
 from perfmodel.graph.tilings import Tiling
-from perfmodel.simulation.blocks import Counts
-from perfmodel.simulation.running import Simulation, simulate
+from perfmodel.simulation.agreeing import compared
+from perfmodel.simulation.deviations import deviations
+from perfmodel.simulation.running import simulate
+from perfmodel.simulation.tallying import count_differences
 
 LARGEST_TILE = 3  # tiles larger than this run as tiles of 3: ragged edges and several trips show at small sizes
 INNERMOST_TILE = 2  # where tiles nest: twice as large at each level outwards
+MOST_RUNS = 3  # what is repeated more often runs three times: what is handed on is seen twice
 MOST_POINTS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Check:
     """What a check saw: whether values and counts are equal, at which sizes, and what differs.
+
+    With rounding, values are equal that differ by no more than their formats explain; ``errors`` then has, for each
+    output, the largest difference and the largest that was allowed.
 
     >>> from perfmodel import fuse, softmax, tile
     >>> check(tile(fuse(softmax("m", "n")), grid={"m": 8}, stream={"n": 32}))
@@ -36,44 +44,69 @@ class Check:
     counts_equal: bool
     sizes: dict[str, int]
     differences: tuple[str, ...] = ()
+    errors: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.values_equal and self.counts_equal
 
     def __repr__(self) -> str:
-        said = [f"{what} {'equal' if same else 'differ'}" for what, same in
-                (("values", self.values_equal), ("counts", self.counts_equal))]  # fmt: skip
+        alike = "within their formats' rounding" if self.errors else "equal"
+        said = [f"values {alike if self.values_equal else 'differ'}"]
+        said.append(f"counts {'equal' if self.counts_equal else 'differ'}")
         at = " ".join(f"{label}={extent}" for label, extent in self.sizes.items() if extent != 1)
-        return "\n".join([f"{', '.join(said)} (at {at})", *[f"# {text}" for text in self.differences]])
+        free = [f"no bound on {name}" for name, (_, bound) in self.errors.items() if bound == math.inf]
+        return "\n".join([f"{', '.join(said)} (at {at})", *[f"# {text}" for text in (*self.differences, *free)]])
 
 
-def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int = 0) -> Check:
+def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int = 0, rounding: bool = False) -> Check:
     """Run a program at small sizes, as it is staged, and hold it against the description that it came from.
 
     Counts of the run (elements by tensor, operations by unit) must equal the formulas exactly; values must equal
     those of the first program of its history, untransformed, to rounding. ``sizes`` gives extents by label; others
-    become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest (the structure stays).
+    become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest; what is repeated more than
+    3 times, or a symbol of times, runs 3 times, on weights of its own each time.
+
+    With ``rounding=True`` the run rounds as the number formats say (``simulate``), the first program does not, and
+    each value may differ by what a running error analysis of the formats allows (``simulation.deviations``).
 
     >>> from perfmodel import matmul, tile
     >>> bool(check(tile(matmul("m", "n", "k"), m=128, n=128, stream={"k": 32})))
     True
+    >>> check(matmul("m", "n", "k").repeat("layers", carry={}), rounding=True)
+    values within their formats' rounding, counts equal (at m=4 n=4 k=4)
     """
     if not isinstance(program, Program):
         raise PerfModelError(f"check: expected a program, got {program!r}")
     small = _small_sizes(program, sizes or {})
     mine, first = _at(program, small), _at(_first(program), small)
-    arrays = _inputs(first, seed)
-    run, plain = simulate(mine, arrays), simulate(first, arrays)
-    differences = [*_count_differences(mine, run), *_value_differences(program, run.values, plain.values)]
-    values = not any(text.startswith("value") for text in differences)
-    counts = not any(text.startswith(("load", "store", "work")) for text in differences)
-    return Check(values, counts, small, tuple(differences))
+    arrays = _inputs(first, seed, mine.tensors if rounding else {})
+    run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, arrays)
+    bounds = deviations(mine, arrays) if rounding else {}
+    errors, found = compared(mine.returned, run.values, plain.values, bounds)
+    counts = count_differences(mine, run.levels)
+    return Check(not found, not counts, small, (*counts, *found), errors if rounding else {})
 
 
 def _first(program: Program) -> Program:
-    while program.parent is not None:
-        program = program.parent
-    return program
+    """The first program of a history, repeated as this one is: repeating is no transform, it says what is computed."""
+    first = program
+    while first.parent is not None:
+        first = first.parent
+    loops = (*first.loops, *program.loops[len(first.loops) :])
+    kernels = _repeated(first.kernels, first.loops, loops)
+    return replace(first, kernels=kernels, loops=loops, shared=program.shared)
+
+
+def _repeated(
+    kernels: tuple[Kernel, ...], before: tuple[Repetition, ...], after: tuple[Repetition, ...]
+) -> tuple[Kernel, ...]:
+    """Kernels run as often as other repetitions say (those whose runs nothing explains stay as they are)."""
+    return tuple(
+        [
+            replace(kernel, repeat=runs_of(kernel, after)) if runs_of(kernel, before) == kernel.repeat else kernel
+            for kernel in kernels
+        ]
+    )
 
 
 def _small_sizes(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
@@ -83,7 +116,7 @@ def _small_sizes(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
             raise LabelError(f"check: {program.name} has no label {label!r}; it has {listed(program.labels)}")
     cut = {label for kernel in program.kernels for tiling in kernel.tiles for label in tiling.labels}
     found: dict[str, int] = {}
-    for measure in [item for item in measures(program.kernels) if item.labels]:
+    for measure in [item for item in measures(program.kernels, carried(program.loops)) if item.labels]:
         told = [int(size(given[label], label)) for label in measure.labels if label in given]
         extent = told[0] if told else _small_extent(program, measure, cut)
         found.update(dict.fromkeys(measure.labels, extent))
@@ -127,19 +160,31 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
         small = kernel.tiles[level].resized(lambda value: min(value, most) if isinstance(value, int) else most)
         return replace(small, capacity_bytes=None)
 
-    axes = {axis: sizes[m.labels[0]] for m in measures(program.kernels) if m.labels for axis in m.axes if not m.tied}
+    def fewer(times: Size) -> Size:
+        return min(times, MOST_RUNS) if isinstance(times, int) else MOST_RUNS
+
+    axes = {
+        axis: sizes[m.labels[0]]
+        for m in measures(program.kernels, carried(program.loops))
+        if m.labels
+        for axis in m.axes
+        if not m.tied
+    }
     kernels = changed_kernels(program.kernels, lambda op: with_extents(op, sizes, axes))
-    shrunk = []
-    for kernel in kernels:
-        if kernel.repeat != 1:
-            raise PerfModelError(f"check: {kernel.name!r} runs {kernel.repeat} times; check one repetition")
-        tiles = tuple([shrink(kernel, level) for level in range(len(kernel.tiles))])
-        shrunk.append(replace(kernel, tiles=tiles))
-    return replace(program, kernels=tuple(shrunk), parent=None, step="")
+    loops = tuple([loop.resized(fewer) for loop in program.loops])
+    shrunk = [
+        replace(kernel, tiles=tuple([shrink(kernel, level) for level in range(len(kernel.tiles))]))
+        for kernel in _repeated(kernels, program.loops, loops)
+    ]
+    return replace(program, kernels=tuple(shrunk), loops=loops, parent=None, step="")
 
 
-def _inputs(program: Program, seed: int) -> dict[str, Any]:
-    """Small whole numbers for inputs (sums of them are exact), indices in range for look-ups, ones for scalars."""
+def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Small whole numbers for inputs (sums of them are exact), indices in range for look-ups, ones for scalars.
+
+    What is ``rounded`` has digits to lose, and lies between -1 and 1 where it is stored as floats, so that errors stay
+    small beside the values that functions such as a softmax are steep at. Runs that read inputs of their own get them.
+    """
     import numpy as np
 
     random = np.random.default_rng(seed)
@@ -151,47 +196,18 @@ def _inputs(program: Program, seed: int) -> dict[str, Any]:
         if isinstance(index, Gathered)
     }
     found: dict[str, Any] = {}
+    runs = {name: kernel.repeat for kernel in program.kernels for name in kernel.needed}
     for item in program.inputs:
         shape = tuple([int(extent) for extent in item.extents])
+        own = item.name not in program.shared and runs[item.name] != 1
+        shape = (int(runs[item.name]), *shape) if own else shape
         low, high = (0, tables[item.name]) if item.name in tables else (-3, 4)
         found[item.name] = random.integers(low, high, size=shape).astype(float)
+        if item.name in rounded and item.name not in tables:
+            whole = rounded[item.name].format.kind == "int"
+            found[item.name] = found[item.name] * whole + random.uniform(-1, 1, size=shape) / (1 + whole)
     for op in program.ops:
         found.update(
             {item.value: 1.0 for item in op.inputs if isinstance(item, Scalar) and isinstance(item.value, str)}
         )
-    return found
-
-
-def _count_differences(program: Program, run: Simulation) -> list[str]:
-    """Where the run's own counts are not those of the formulas, level by level."""
-    found = []
-    for level in dict.fromkeys(["memory", *[level for item in program.counted for level in item.levels]]):
-        moved: dict[str, Counter[str]] = {"read": Counter(), "write": Counter()}
-        for item in program.counted:
-            for transfer in item.levels.get(level, ()):
-                moved[transfer.direction][transfer.tensor] += int(transfer.elements)
-        counts = run.levels.get(level, Counts())
-        where = "" if level == "memory" else f" at {level}"
-        found += _differing(f"load{where}", moved["read"], counts.loads)
-        found += _differing(f"store{where}", moved["write"], counts.stores)
-    work = Counter({unit: int(n) for unit, n in program.flops_by_unit.items()})
-    return found + _differing("work", work, run.counts.operations)
-
-
-def _differing(what: str, formula: Counter[str], counted: Counter[str]) -> list[str]:
-    return [
-        f"{what} of {name}: the formula says {formula[name]}, the run counted {counted[name]}"
-        for name in sorted({*formula, *counted})
-        if formula[name] != counted[name]
-    ]
-
-
-def _value_differences(program: Program, mine: Mapping[str, Any], first: Mapping[str, Any]) -> list[str]:
-    """Where outputs differ by more than rounding."""
-    import numpy as np
-
-    found = []
-    for name in program.returned:
-        if name in first and not np.allclose(mine[name], first[name], rtol=1e-9, atol=1e-9, equal_nan=True):
-            found.append(f"value of {name}: differs by up to {np.nanmax(np.abs(mine[name] - first[name])):.3g}")
     return found

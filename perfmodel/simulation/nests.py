@@ -11,7 +11,8 @@ from perfmodel.graph.needs import Need
 from perfmodel.graph.nested import Nested, inside_tile
 from perfmodel.graph.segments import Segment, Spot
 from perfmodel.graph.tiled import Tiled
-from perfmodel.simulation.blocks import BlockRun, Ledger, Numbers, slices
+from perfmodel.simulation.blocks import BlockRun
+from perfmodel.simulation.ledgers import Ledger, Numbers, slices
 
 
 def block_run(
@@ -48,11 +49,13 @@ class NestedRun(BlockRun):
             self._prepare(need, slices(need.output, at), at, path)
         inside = inside_tile(segment, Spot(at), self.tiled.kernel.name, self.nested.inner)
         local = self._local(segment, inside.kernel, at)
-        block_run(inside, local, self.scalars, self.ledger, self.tiled.tiling.level).run()
+        run = block_run(inside, local, self.scalars, self.ledger, self.tiled.tiling.level)
+        run.rounding = self.rounding
+        run.run()
         for name in segment.leaving & local.keys():
             self.chip[name].values[slices(segment.parts[name], at)] = local[name]
         for need in needs:
-            self._conclude(need.op.output.tensor.name, slices(need.output, at), at)
+            self._conclude(need, slices(need.output, at), at, path)
             if not self._loops_reduced(need, path):
                 self._store(need, at)
 
@@ -65,5 +68,6 @@ class NestedRun(BlockRun):
             for access in op.reads:
                 by = [index.by for index in access.index if isinstance(index, Gathered)]
                 held |= {access.tensor.name: f"{access.tensor.name}[{', '.join(by)}]"} if by else {}
-        found = {name: self.chip[key].values for name, key in held.items() if key in self.chip}
+        keys = {name: key if key in self.chip else name for name, key in held.items()}
+        found = {name: self.chip[key].values for name, key in keys.items() if key in self.chip}
         return {name: np.array(values[slices(segment.parts[name], at)]) for name, values in found.items()}

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
+from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nested import Nested
+from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling
-from perfmodel.simulation.blocks import Counts, Ledger
+from perfmodel.simulation.ledgers import Counts, Ledger
+from perfmodel.simulation.looping import Looping
 from perfmodel.simulation.nests import block_run
+from perfmodel.simulation.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,23 @@ class Simulation:
     levels: dict[str, Counts] = field(default_factory=dict)  # by the level that serves; "memory" is ``counts``
 
 
-def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] = ()) -> Simulation:
+def simulate(
+    program: Program, arrays: Mapping[str, Any], watch: Iterable[str] = (), rounding: bool = False
+) -> Simulation:
     """Run a program on numpy arrays, kernel by kernel, block by block, streaming what its tiles stream.
 
-    ``arrays`` gives every input by name, and every named scalar. Values are computed in float64. The counts are
-    those of the run itself: elements loaded and stored by tensor, operations by unit; ``levels`` has those of each
-    level where tiles nest. ``watch`` names tensors whose values are kept each time that the outermost tiles have
-    computed them.
+    ``arrays`` gives every input by name, and every named scalar. The counts are those of the run itself: elements
+    loaded and stored by tensor, operations by unit; ``levels`` has those of each level where tiles nest. ``watch``
+    names tensors whose values are kept each time that the outermost tiles have computed them.
+
+    A repeated program (``p.repeat(3, carry={"y": "x"})``) runs so often, each run's outputs going to the next as
+    ``carry`` says; the values are those of the last run. An input that is neither carried nor shared, such as a
+    weight, is an array that all runs read, or one with an axis before the others, of one array a run.
+
+    Values are computed in float64. With ``rounding=True`` they are rounded as the formats say: inputs, and tensors
+    when they are made or written, to their stored format; operands and the results of maps to the op's compute
+    format; an accumulator to its format once a trip, after the exact sum of the trip's products. A tile that holds
+    part of a scaled block rounds that part over a scale of its own, and memory then the block over its own.
 
     >>> import numpy as np
     >>> from perfmodel import matmul
@@ -42,44 +56,101 @@ def simulate(program: Program, arrays: Mapping[str, Any], watch: Iterable[str] =
     """
     if not isinstance(program, Program) or not isinstance(arrays, Mapping):
         raise PerfModelError(f"simulate: expected a program and arrays by name, got {program!r} and {arrays!r}")
-    memory, scalars = _checked(program, arrays)
-    ledger: Ledger = {"memory": Counts()}
-    watched: list[tuple[dict[str, int], str, Any]] = []
-    leaving = frozenset([*program.returned, *[name for kernel in program.kernels for name in kernel.needed]])
-    for kernel in program.kernels:
-        if kernel.repeat != 1:
-            raise PerfModelError(f"simulate: {kernel.name!r} runs {kernel.repeat} times; simulate one repetition")
+    if not isinstance(rounding, bool):
+        raise PerfModelError(f"simulate: rounding={rounding!r}: expected True or False")
+    how = Rounding(rounding)
+    memory, apart = inputs_of(program, arrays, how)
+    kernels = _Kernels(program, memory, scalars_of(program, arrays), how, frozenset(watch))
+    tensors = program.tensors
+    Looping(program, memory, apart, kernels.run, lambda name, v: how.stored(v, tensors[name].format)).all()
+    return Simulation(
+        {name: memory[name] for name in program.returned}, kernels.ledger["memory"], kernels.watched, kernels.ledger
+    )
+
+
+class _Kernels:
+    """Runs kernels over one memory, and counts."""
+
+    def __init__(
+        self, program: Program, memory: dict[str, Any], scalars: dict[str, float], how: Rounding, watch: frozenset[str]
+    ) -> None:
+        self.memory, self.scalars, self.how, self.watch = memory, scalars, how, watch
+        self.ledger: Ledger = {"memory": Counts()}
+        self.watched: list[tuple[dict[str, int], str, Any]] = []
+        self.leaving = frozenset([*program.returned, *[name for kernel in program.kernels for name in kernel.needed]])
+        self.blocks: dict[str, Tiled | Nested] = {}
+
+    def run(self, kernel: Kernel) -> None:
+        """One kernel, once."""
         opaque = [op.name for op in kernel.ops if op.kind == "opaque"]
         if opaque:
             raise PerfModelError(f"simulate: {opaque[0]!r} has given counts and no arithmetic to run")
-        tiled = Tiled(kernel, kernel.tiles[0] if kernel.tiles else Tiling(), frozenset(kernel.made) & leaving)
-        run = block_run(Nested(tiled, kernel.tiles[1:]) if kernel.tiles[1:] else tiled, memory, scalars, ledger)
-        run.watch = frozenset(watch)
+        made = frozenset(kernel.made) & self.leaving
+        if kernel.name not in self.blocks:
+            tiled = Tiled(kernel, kernel.tiles[0] if kernel.tiles else Tiling(), made)
+            self.blocks[kernel.name] = Nested(tiled, kernel.tiles[1:]) if kernel.tiles[1:] else tiled
+        run = block_run(self.blocks[kernel.name], self.memory, self.scalars, self.ledger)
+        run.watch, run.rounding = self.watch, self.how
         run.run()
-        watched += run.watched
-    return Simulation({name: memory[name] for name in program.returned}, ledger["memory"], watched, ledger)
+        self.watched += run.watched
+        for item in [op.output.tensor for op in kernel.ops]:
+            if item.format.block is not None and item.name in self.memory:  # blocks that tiles have cut
+                self.memory[item.name] = self.how.stored(self.memory[item.name], item.format)
 
 
-def _checked(program: Program, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
-    """The inputs as float64 arrays of the right shape, and the scalars."""
-    import numpy as np
+def scalars_of(program: Program, arrays: Mapping[str, Any]) -> dict[str, float]:
+    """The named scalars of a program.
 
+    >>> from perfmodel import elementwise
+    >>> scalars_of(elementwise("a*x", 4, scalars=["a"]), {"a": 2})
+    {'a': 2.0}
+    """
+    names = [item.value for op in program.ops for item in op.inputs if isinstance(item, Scalar)]
+    _check_given([name for name in names if isinstance(name, str)], arrays)
+    return {name: float(arrays[name]) for name in names if isinstance(name, str)}
+
+
+def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The inputs as float64 arrays of the right shape, as they are stored; and those that hold one array a run.
+
+    >>> import numpy as np
+    >>> from perfmodel import elementwise
+    >>> found, apart = inputs_of(elementwise("w*x", 4).repeat(2), {"w": np.ones((2, 4)), "x": np.ones(4)}, Rounding())
+    >>> list(found), list(apart)
+    (['x'], ['w'])
+    """
     if program.symbols:
         raise DimensionError(f"simulate: sizes are formulas in {listed(program.symbols)}; bind them with p.at(...)")
-    names = {item.value for op in program.ops for item in op.inputs if isinstance(item, Scalar)}
-    scalars = {name: float(arrays[name]) for name in names if isinstance(name, str) and name in arrays}
     inputs = {item.name: item for item in program.inputs}
-    needed = [*inputs, *[name for name in names if isinstance(name, str)]]
+    _check_given(list(inputs), arrays)
+    runs = {name: int(kernel.repeat) for kernel in program.kernels for name in kernel.needed if name in inputs}
+    memory, apart = {}, {}
+    for name, item in inputs.items():
+        own = 1 if name in program.shared else runs[name]
+        values = _shaped(item, arrays[name], own)
+        found = how.stored(values, item.format)
+        if values.ndim > len(item.axes):
+            apart[name] = found
+        else:
+            memory[name] = found
+    return memory, apart
+
+
+def _check_given(needed: list[str], arrays: Mapping[str, Any]) -> None:
     for name in needed:
         if name not in arrays:
             raise LabelError(f"simulate: no array for {name!r}; expected {listed(needed)}{did_you_mean(name, arrays)}")
-    memory = {}
-    for name, item in inputs.items():
-        values = np.asarray(arrays[name], dtype=np.float64)
-        shape = tuple([int(extent) for extent in item.extents])
-        if values.shape != shape:
-            raise DimensionError(
-                f"simulate: {name!r} has shape {values.shape}; its axes {listed(item.labels)} are {shape}"
-            )
-        memory[name] = values
-    return memory, scalars
+
+
+def _shaped(item: Tensor, given: Any, runs: int) -> Any:
+    """An input as float64: of the tensor's shape, or, where runs read inputs of their own, one of these a run."""
+    import numpy as np
+
+    values = np.asarray(given, dtype=np.float64)
+    shape = tuple([int(extent) for extent in item.extents])
+    if values.shape == shape or (runs > 1 and values.shape == (runs, *shape)):
+        return values
+    apart = f", or {(runs, *shape)} for one a run" * (runs > 1)
+    raise DimensionError(
+        f"simulate: {item.name!r} has shape {values.shape}; its axes {listed(item.labels)} are {shape}{apart}"
+    )
