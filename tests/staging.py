@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 Cuts = tuple[str, dict[str, int], dict[str, int]]  # a kernel, its grid and its stream
 
 # What may be refused of a random tiling: anything else is a defect.
-REFUSED = ("blocks would hold partial results", "is masked and its")
+REFUSED = ("blocks would hold partial results", "is masked and its", "would add to the same results again")
 
 
 def arrays_of(program: pm.Program, seed: int = 0) -> dict[str, Array]:

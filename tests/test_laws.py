@@ -102,8 +102,8 @@ def at_sizes(program: pm.Program, values: dict[Any, int]) -> pm.Program:
 @SHORT
 @given(st.data())
 def test_formulas_of_tiles_at_sizes_are_the_counts_at_these_sizes(data: st.DataObject) -> None:
-    """Binding the formulas of a symbolic tiled program gives what a program of these sizes counts (no windows)."""
-    recipe = data.draw(recipes(verbs=("map", "reduce", "contract", "rename", "input")))
+    """Binding the formulas of a symbolic tiled program gives what a program of these sizes counts."""
+    recipe = data.draw(recipes(verbs=("map", "reduce", "contract", "rename", "input", "window")))
     program, symbolic = pm.fuse(recipe.program()), pm.fuse(recipe.symbolic())
     chosen = data.draw(cuts(program, proper=True))
     expected = tiled(program, chosen)

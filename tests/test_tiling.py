@@ -303,17 +303,3 @@ def test_check_sees_a_difference() -> None:
     found = pm.check(dataclasses.replace(thrice, parent=other))
     assert not found
     assert "value of y" in repr(found)
-
-
-def test_producers_behind_windows_are_counted_in_numbers() -> None:
-    """A map fused before a convolution is repeated in halos: counted once sizes are given, refused before."""
-
-    def blurred(height: Any) -> pm.Program:
-        x = pm.tensor("x", {"batch": 1, "group": 1, "c": 1, "h": height, "w": 8})
-        taps = pm.tensor("taps", {"group": 1, "f": 1, "c": 1, "r": 3, "s": 1})
-        return pm.fuse(pm.program(pm.conv2d(pm.relu(x), taps)))
-
-    with pytest.raises(pm.DimensionError, match="bind the symbols"):
-        _ = pm.tile(blurred("height"), p=4).flops
-    # 16 rows of outputs in 4 tiles of 4, each over 6 rows of 8 pixels: relu once a row and tile; 2 * 3 taps a pixel
-    assert pm.tile(blurred(18), p=4).flops == 4 * 6 * 8 + 16 * 8 * (2 * 3)

@@ -103,6 +103,28 @@ def _divided(numerator: Size, denominator: Size) -> sympy.Expr:
     return _exact(numerator) / _exact(denominator)
 
 
+def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:
+    """A quotient rounded; a Min or Max in it is taken outside: the least, rounded, is the least of the rounded.
+
+    Inside, sympy 1.14 gets it wrong: it holds Min(2, 2*n)/6 for a whole number, because 2 and 6 are even.
+    """
+    quotient = _divided(numerator, denominator)
+    if (
+        not isinstance(numerator, sympy.Expr)
+        or not numerator.has(sympy.Min, sympy.Max)
+        or not _exact(denominator).is_positive
+    ):
+        return rounding(quotient)
+    for term in sympy.Add.make_args(numerator):
+        for choice in sympy.Mul.make_args(term):
+            factor = term / choice
+            if isinstance(choice, sympy.Min | sympy.Max) and (factor.is_positive or factor.is_negative):
+                rest = numerator - term
+                found = [_rounded(rounding, rest + factor * argument, denominator) for argument in choice.args]
+                return (sympy.Min if isinstance(choice, sympy.Min) == bool(factor.is_positive) else sympy.Max)(*found)
+    return rounding(quotient)
+
+
 def ceil_div(numerator: Size, denominator: Size) -> Size:
     """The least integer not below ``numerator / denominator``, exactly.
 
@@ -113,7 +135,7 @@ def ceil_div(numerator: Size, denominator: Size) -> Size:
         return -(-numerator // denominator)
     if denominator == 1 and isinstance(numerator, sympy.Expr) and numerator.is_integer:
         return numerator  # sympy takes a millisecond to find that out
-    return as_size(sympy.ceiling(_divided(numerator, denominator)))
+    return as_size(_rounded(sympy.ceiling, numerator, denominator))
 
 
 def floor_div(numerator: Size, denominator: Size) -> Size:
@@ -124,7 +146,7 @@ def floor_div(numerator: Size, denominator: Size) -> Size:
     """
     if isinstance(numerator, int) and isinstance(denominator, int) and denominator:
         return numerator // denominator
-    return as_size(sympy.floor(_divided(numerator, denominator)))
+    return as_size(_rounded(sympy.floor, numerator, denominator))
 
 
 def remainder(numerator: Size, denominator: Size) -> Size:

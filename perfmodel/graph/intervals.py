@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perfmodel.expressions import Size, ceil_div, largest, smallest, total
-from perfmodel.graph.spans import Lattice, lattice_span
+from perfmodel.graph.spans import Lattice, Span, lattice_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,15 @@ class Linear:
         3
         """
         return total([self.start, *[step * numbers[label] for label, step in self.steps]])
+
+    def placed(self, numbers: Mapping[str, int]) -> Linear:
+        """With some block numbers known.
+
+        >>> Linear(3, (("m", 128), ("n", 4))).placed({"m": 2})
+        Linear(start=259, steps=(('n', 4),))
+        """
+        known = [step * numbers[label] for label, step in self.steps if label in numbers]
+        return Linear(total([self.start, *known]), tuple([step for step in self.steps if step[0] not in numbers]))
 
     def scaled(self, factor: Size, shift: Size = 0) -> Linear:
         """``factor * self + shift``.
@@ -93,9 +102,7 @@ class Interval:
         (4, 6)
         """
         start = Linear(0, ((label, size),))
-        whole = isinstance(size, int) and isinstance(extent, int) and extent % size == 0
-        stops = (start.scaled(1, size),) if whole else (start.scaled(1, size), Linear(extent))
-        return cls((start,), stops)
+        return cls((start,), (start.scaled(1, size), Linear(extent)))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,13 +115,31 @@ class Interval:
 
     @property
     def concrete(self) -> bool:
-        """Whether its ends are made of numbers.
+        """Whether its ends, and the windows in it, are made of numbers.
 
         >>> Interval.tile("m", 4, 6).concrete
         True
         """
         ends = (*self.starts, *self.stops)
-        return all(isinstance(size, int) for end in ends for size in (end.start, *[step for _, step in end.steps]))
+        numbers = all(isinstance(size, int) for end in ends for size in (end.start, *[step for _, step in end.steps]))
+        return numbers and (self.gaps is None or self.gaps.concrete)
+
+    def disjoint(self, label: str) -> bool:
+        """Whether blocks along a label surely share no element of it.
+
+        >>> tile = Interval.tile("m", 4, 8)
+        >>> tile.disjoint("m"), tile.widened(Interval.whole(3)).disjoint("m"), tile.disjoint("n")
+        (True, False, False)
+        """
+        starts, stops = [[end for end in ends if end.steps] for ends in (self.starts, self.stops)]
+        return any(
+            start.steps == stop.steps
+            and start.steps[0][0] == label
+            and len(start.steps) == 1
+            and surely_at_least(start.steps[0][1], stop.start - start.start)
+            for start in starts
+            for stop in stops
+        )
 
     def length_at(self, numbers: Mapping[str, int]) -> Size:
         """How many elements of it are touched for given block numbers.
@@ -207,11 +232,29 @@ class Gaps:
     offset: Size
     extent: Size
 
+    @property
+    def concrete(self) -> bool:
+        """Whether it is made of numbers.
+
+        >>> Gaps(((2, Interval.whole(4)),), 0, 7).concrete
+        True
+        """
+        sizes = (self.offset, self.extent, *[step for step, _ in self.terms])
+        return all(isinstance(size, int) for size in sizes) and all(interval.concrete for _, interval in self.terms)
+
     def count_at(self, numbers: Mapping[str, int]) -> Size:
         """The distinct elements inside the axis for given block numbers.
 
         >>> Gaps(((1, Interval.whole(4)), (2, Interval.whole(2))), -1, 4).count_at({})
         4
+        """
+        return self.span_at(numbers).count
+
+    def span_at(self, numbers: Mapping[str, int]) -> Span:
+        """What is touched of the axis for given block numbers; its note says where only a hull is known.
+
+        >>> Gaps(((3, Interval.whole(2)),), 0, 7).span_at({}).count
+        2
         """
         offset, steps = self.offset, []
         for step, interval in self.terms:
@@ -219,8 +262,8 @@ class Gaps:
             offset += step * start
             steps.append((step, stop - start))
         if any(trips == 0 for _, trips in steps):
-            return 0
-        return lattice_span(Lattice(offset, tuple(steps)), self.extent).count
+            return Span(0, 0, 0)
+        return lattice_span(Lattice(offset, tuple(steps)), self.extent)
 
 
 def surely_at_least(a: Size, b: Size) -> bool:

@@ -7,8 +7,9 @@ label that it reduces is taken whole, or trip by trip where it is streamed. Thro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, smallest
@@ -17,6 +18,8 @@ from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_le
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.tilings import Tiling
+
+_Pick: TypeAlias = Callable[..., Size]  # the smallest or the largest of several sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,24 @@ class Need:
         return tuple(dict.fromkeys([label for interval in self.space.values() for label in interval.labels]))
 
     def reads(self, access: Access) -> tuple[Interval, ...]:
-        """The part of an input that it reads, axis by axis (all of an axis that is looked up)."""
+        """The part of an input that it reads, axis by axis (all of an axis that is looked up).
+
+        >>> from perfmodel import matmul
+        >>> need, = needs_of(matmul(8, 8, 4).kernels[0], Tiling(grid=(("m", 4),)), ["C"])
+        >>> [part.at({"m": 1}) for part in need.reads(need.op.reads[0])][-2:]  # rows 4 to 7 of A, all of k
+        [(4, 8), (0, 4)]
+        """
         pairs = zip(access.tensor.axes, access.index, strict=True)
         return tuple([index_interval(index, self.space, axis.extent) for axis, index in pairs])
 
     def looked_up(self, access: Access) -> tuple[Interval, ...] | None:
-        """The intervals of a gather: of the labels that name its look-ups, and of its other axes."""
+        """The intervals of a gather: of the labels that name its look-ups, and of its other axes.
+
+        >>> from perfmodel import embedding
+        >>> need, = needs_of(embedding(8, 100, 4).kernels[0], Tiling(), ["y"])
+        >>> [part.at({}) for part in need.looked_up(need.op.reads[0])]  # 8 tokens look up rows of 4
+        [(0, 8), (0, 4)]
+        """
         if not any(isinstance(index, Gathered) for index in access.index):
             return None
         found: list[Interval] = []
@@ -198,31 +213,33 @@ def joined_parts(parts: Sequence[tuple[Interval, ...]], tensor: Tensor) -> tuple
 
 
 def _hull(parts: tuple[Interval, ...], extent: Size) -> Interval:
-    """One interval that holds all parts: themselves where equal, shifted ends where they move alike, else all."""
+    """One interval that holds all parts: themselves where equal, shifted ends where they move alike, else all.
+
+    Ints and symbols take the same way through it, so that a formula at sizes is the count at these sizes.
+    """
     distinct = list(dict.fromkeys(parts))
     if len(distinct) == 1:
         return distinct[0]
     if not any(part.labels for part in distinct):
         ends = [part.at({}) for part in distinct]
+        ends = [(start, stop) for start, stop in ends if start != stop] or ends[:1]  # what is all padding is nowhere
         return Interval.between(smallest(*[start for start, _ in ends]), largest(*[stop for _, stop in ends]))
-    starts = _outer([part.starts for part in distinct], lower=True)
-    stops = _outer([part.stops for part in distinct], lower=False)
-    return Interval.whole(extent) if starts is None or stops is None else Interval(starts, stops)
+    starts = _outer([part.starts for part in distinct], 0, largest, smallest)
+    stops = _outer([part.stops for part in distinct], extent, smallest, largest)
+    return Interval(starts, stops)
 
 
-def _outer(ends: list[tuple[Linear, ...]], *, lower: bool) -> tuple[Linear, ...] | None:
-    """Ends that lie outside all of these, where each has one moving bound of one step and ints to compare."""
-    moving = [[end for end in found if end.steps] for found in ends]
-    if any(len(found) != 1 for found in moving) or len({found[0].steps for found in moving}) != 1:
-        return None
-    starts = [found[0].start for found in moving]
-    fixed = [[end.start for end in found if not end.steps] for found in ends]
-    bounds = [bound for found in fixed for bound in found]
-    if not all(isinstance(number, int) for number in (*starts, *bounds)):
-        return None
-    pick = min if lower else max
-    best = Linear(pick(starts), moving[0][0].steps)
-    if not all(fixed):  # one of them is not held by a constant, so neither is the hull
-        return (best,)
-    inner = max if lower else min
-    return (best, Linear(pick(inner(found) for found in fixed)))
+def _outer(ends: Sequence[tuple[Linear, ...]], edge: Size, tightest: _Pick, loosest: _Pick) -> tuple[Linear, ...]:
+    """Ends that lie outside all of these: of the bounds that every part has (by what moves them) the loosest.
+
+    The edge of the axis bounds every part.
+    """
+    bounds: list[dict[tuple[tuple[str, Size], ...], Size]] = []
+    for found in ends:
+        known: dict[tuple[tuple[str, Size], ...], Size] = {}
+        for end in (*found, Linear(edge)):
+            by = tuple(sorted(end.steps))
+            known[by] = tightest(known[by], end.start) if by in known else end.start
+        bounds.append(known)
+    shared = [steps for steps in bounds[0] if all(steps in known for known in bounds)]
+    return tuple([Linear(loosest(*[known[steps] for known in bounds]), steps) for steps in shared])

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from perfmodel.errors import TransformError
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need, joined_parts
@@ -32,7 +33,11 @@ class Load:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The cut labels that move the part."""
+        """The cut labels that move the part.
+
+        >>> Load(None, (Interval.tile("m", 2, 4), Interval.whole(4))).labels
+        ('m',)
+        """
         return tuple(dict.fromkeys([label for interval in self.part for label in interval.labels]))
 
 
@@ -77,7 +82,27 @@ def schedule_of(needs: Sequence[Need], loops: Sequence[str], leaving: Collection
     """
     loads = loads_of(needs)
     body = _Builder(loads, frozenset(leaving)).build(list(needs), list(loops))
+    _check_added_once(body, ())
     return Schedule(_placed(loads, needs, None, loops), body)
+
+
+def _check_added_once(nodes: Sequence[Node], path: tuple[str, ...]) -> None:
+    """Refuse an order in which a loop inside the one that is reduced would add to the same results again.
+
+    The same value twice changes no maximum and no minimum.
+    """
+    for node in nodes:
+        if isinstance(node, Loop):
+            _check_added_once(node.body, (*path, node.label))
+        elif node.op.function not in ("max", "min"):
+            places = [place for place, label in enumerate(path) if label in node.op.reduced]
+            inner = path[places[0] + 1 :] if places else ()
+            for label in inner:
+                if label not in node.op.reduced and not any(part.disjoint(label) for part in node.output):
+                    raise TransformError(
+                        f"tile: {node.op.name!r} sums over {path[places[0]]!r}, and each trip of {label!r} inside "
+                        f"that loop would add to the same results again; stream {label!r} outside {path[places[0]]!r}"
+                    )
 
 
 def loads_of(needs: Sequence[Need]) -> list[Load]:

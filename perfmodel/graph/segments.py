@@ -128,19 +128,19 @@ class Segment:
     def is_plain(self, trip: Trip) -> bool:
         """Whether a label moves nothing but its own tiles, so that all tiles but the last are alike."""
         tile = Interval.tile(trip.label, trip.size, trip.extent)
-        intervals = [interval for found in (*self.spaces,) for interval in found.values()]
-        intervals += [interval for part in self.parts.values() for interval in part]
-        windows = [
-            space[label]
-            for need, space in zip(self.needs, self.spaces, strict=True)
-            for access in need.op.reads
-            for index in access.index
-            if isinstance(index, Affine)
-            for label in _plain_labels(index)
-        ]
-        alike = all(found == tile for found in intervals if trip.label in found.labels)
+        groups = (*self.parts.values(), *[space.values() for space in self.spaces])
+        moving = [interval for group in groups for interval in group]
+        alike = all(found == tile for found in moving if trip.label in found.labels)
         alike &= not any(trip.label in inner.labels and trip.size % block != 0 for inner, block in self._scaled())
-        return alike and not any(trip.label in found.labels for found in windows)
+        return alike and not any(trip.label in labels for labels in self._shifted())
+
+    def _shifted(self) -> Iterator[tuple[str, ...]]:
+        """The labels that move an index without moving the part that it points into along with it."""
+        for need, space in zip(self.needs, self.spaces, strict=True):
+            for access in need.op.reads:
+                for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
+                    if isinstance(index, Affine) or (isinstance(index, str) and space[index] != part):
+                        yield tuple([label for name in _plain_labels(index) for label in space[name].labels])
 
     def kernel(self, spot: Spot, name: str) -> Kernel:
         """The ops as a kernel over one tile; an op that has nothing to do there (all padding) is left out."""

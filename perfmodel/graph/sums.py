@@ -16,9 +16,12 @@ import sympy
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, as_size, ceil_div, largest, product, smallest, total
 from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
+from perfmodel.graph.spans import at_most
 
 # Enumerations beyond this are refused: a formula or larger tiles are meant.
 MOST_BLOCKS = 2**22
+# Terms of symbols that are written out; more stand as a finite sum.
+MOST_TERMS = 64
 
 _End: TypeAlias = "tuple[Size, Size, Size | None]"  # step, start, and the constant bound beside them
 
@@ -48,16 +51,20 @@ def lengths_sum(intervals: Sequence[Interval], trips: Mapping[str, Trip]) -> Siz
 def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
     if not trips:
         return product([interval.length_at({}) for interval in intervals])
+    counts = [trip.count for trip in trips]
+    known = all(isinstance(count, int) for count in counts) and all(interval.concrete for interval in intervals)
+    if not known:  # distinct elements of windows with gaps are only counted in numbers
+        intervals = [Interval(interval.starts, interval.stops) for interval in intervals]
     gaps = any(interval.gaps is not None for interval in intervals)
-    if len(intervals) == 1 and len(trips) == 1 and not (gaps and isinstance(trips[0].count, int)):
+    if len(intervals) == 1 and len(trips) == 1 and not gaps:
         closed = _closed_sum(intervals[0], trips[0])
         if closed is not None:
             return closed
-    counts = [trip.count for trip in trips]
-    if not all(isinstance(count, int) for count in counts):
+    blocks = product(counts)
+    if not isinstance(blocks, int) or (blocks > MOST_TERMS and not known):
         return _symbolic_sum(intervals, trips)
-    if int(product(counts)) > MOST_BLOCKS:
-        raise DimensionError(f"tile: {product(counts)} blocks to enumerate; at most {MOST_BLOCKS}: take larger tiles")
+    if blocks > MOST_BLOCKS:
+        raise DimensionError(f"tile: {blocks} blocks to enumerate; at most {MOST_BLOCKS}: take larger tiles")
     terms = []
     for numbers in combinations(*[range(int(count)) for count in counts]):
         at = dict(zip([trip.label for trip in trips], numbers, strict=True))
@@ -77,7 +84,7 @@ def _closed_sum(interval: Interval, trip: Trip) -> Size | None:
     if interval == Interval.tile(trip.label, trip.size, trip.extent):
         return trip.extent
     count = trip.count
-    if isinstance(count, int) and any(_negative(interval, trip.label, number) for number in (0, count - 1)):
+    if isinstance(count, int) and not all(_ordered(interval, trip.label, number) for number in (0, count - 1)):
         return None
     if isinstance(count, sympy.Expr) and not _never_crossed(starts, stops, trip):
         return None
@@ -89,16 +96,14 @@ def _closed_sum(interval: Interval, trip: Trip) -> Size | None:
         total_stop -= _excess(stop_step * (count - 1) + stop - ceiling, stop_step, trip)
     if floor is not None and start_step != 0:
         total_start += _excess(floor - start, start_step, trip)
-    return (
-        as_size(sympy.expand(total_stop - total_start)) if isinstance(count, sympy.Expr) else total_stop - total_start
-    )
+    found = total_stop - total_start
+    return found if isinstance(found, int) else as_size(sympy.expand(found))
 
 
-def _negative(interval: Interval, label: str, number: int) -> bool:
-    """Whether the ends cross at a block; unknown signs of symbols count as not."""
-    first = largest(*[end.at({label: number}) for end in interval.starts])
-    last = smallest(*[end.at({label: number}) for end in interval.stops])
-    return surely_at_least(first, last + 1)
+def _ordered(interval: Interval, label: str, number: int) -> bool:
+    """Whether the ends of a block do not cross, whatever its symbols stand for."""
+    starts, stops = [[end.at({label: number}) for end in ends] for ends in (interval.starts, interval.stops)]
+    return all(_never_below(stop, start) for start in starts for stop in stops)
 
 
 def _never_crossed(starts: _End, stops: _End, trip: Trip) -> bool:
@@ -111,20 +116,22 @@ def _never_crossed(starts: _End, stops: _End, trip: Trip) -> bool:
     gaps = [(stop, start) if surely_at_least(stop_step, start_step) else (stop, last)]
     gaps += [] if floor is None else [(stop, floor)]
     gaps += [] if ceiling is None else [(ceiling, last)]
+    gaps += [] if floor is None or ceiling is None else [(ceiling, floor)]
     return all(_never_below(end, begin) for end, begin in gaps)
 
 
 def _never_below(end: Any, begin: Any) -> bool:
     """Whether end >= begin for sure, however each Min and Max in it comes out and each floor in it rounds."""
-    gap = sympy.expand(end - begin)
+    gap = sympy.expand(end - begin) if isinstance(end - begin, sympy.Expr) else end - begin
+    if isinstance(gap, int):
+        return gap >= 0
     choice = next(iter(gap.atoms(sympy.Max, sympy.Min)), None)
     if choice is not None:
         found = [
             [part.xreplace({choice: one}) for part in (end + sympy.S.Zero, begin + sympy.S.Zero)] for one in choice.args
         ]
         return all(_never_below(*pair) for pair in found)
-    above = sympy.expand(begin).replace(sympy.floor, lambda inner: inner)  # floors of begin only add to it
-    return surely_at_least(gap, 0) or surely_at_least(sympy.expand(end - above), 0)
+    return surely_at_least(gap, 0) or at_most(0, gap)
 
 
 def floor_half(value: Size) -> Size:

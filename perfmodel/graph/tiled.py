@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from perfmodel.errors import DimensionError, TransformError
+from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, product, total
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Interval, Trip, full_length
@@ -66,7 +66,6 @@ class Tiled:
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
         for need, _ in self.runs():
-            self._check_repeated(need)
             if need.op.output.tensor.name in self.tiling.spill:
                 self._outer_trips(need)
 
@@ -124,7 +123,6 @@ class Tiled:
         labels = set(need.labels)
         again = self.times(labels, path)
         mask = need.op.mask
-        self._check_repeated(need)
         if mask is None:
             return product([again, lengths_sum(list(need.space.values()), self.trips)])
         extents = dict(need.op.space)
@@ -134,18 +132,6 @@ class Tiled:
         pairs = mask.pairs(extents[mask.query], extents[mask.key])
         moved = {label for interval in others for label in interval.labels}
         return product([self.times(labels | moved, path), pairs, lengths_sum(others, self.trips)])
-
-    def _check_repeated(self, need: Need) -> None:
-        """What a producer behind a window repeats is counted in numbers: its formula is not proven."""
-        masked = () if need.op.mask is None else (need.op.mask.query, need.op.mask.key)
-        for label, interval in need.space.items():
-            trip = self.trips.get(label)
-            plain = trip is not None and interval == Interval.tile(label, trip.size, trip.extent)
-            if label not in masked and interval.labels and not plain and not interval.concrete:
-                raise DimensionError(
-                    f"tile: {need.op.name!r} is repeated where windows overlap ({label!r}); that is counted at given "
-                    "sizes: bind the symbols first with p.at(...)"
-                )
 
     def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
         """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""

@@ -45,7 +45,12 @@ class Visits:
 
     @property
     def concrete(self) -> bool:
-        """Whether every size is a number, so that tiles can be listed."""
+        """Whether every size is a number, so that tiles can be listed.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), None).concrete
+        True
+        """
         sizes = (self.queries, self.keys, self._row_size, self._key_size, *self._limits)
         return all(isinstance(size, int) for size in sizes)
 
@@ -63,7 +68,12 @@ class Visits:
 
     @cached_property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """For each tile of rows, the half-open range of key tiles that it visits."""
+        """For each tile of rows, the half-open range of key tiles that it visits.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(window=2), 8, 8, Trip("q", 4, 8), Trip("kv", 2, 8)).ranges  # keys 0 to 3, 3 to 7
+        ((0, 2), (1, 4))
+        """
         tiles = ceil_div(self.queries, self._row_size)
         if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
             raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
@@ -71,7 +81,12 @@ class Visits:
         return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
 
     def range_of(self, number: Size) -> tuple[Size, Size]:
-        """The key tiles that one tile of rows visits, from its first to one past its last (none: not above)."""
+        """The key tiles that one tile of rows visits, from its first to one past its last (none: not above).
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).range_of(1)
+        (0, 2)
+        """
         first, last = self._rows_of(number)
         start, stop = self._seen(first)[0], self._seen(last - 1)[1]
         if isinstance(first, int) and isinstance(last, int) and first >= last:
@@ -111,7 +126,8 @@ class Visits:
         met = smallest(self.keys, last * self._key_size) - first * self._key_size if by_key else last - first
         rows = smallest(self.queries - number * self._row_size, self._row_size) if by_row else 1
         term = rows * largest(0, met)
-        return sympy.Sum(term, (number, 0, ceil_div(self.queries, self._row_size) - 1))
+        low, high = self.mask.rows(self.queries, self.keys)  # the tiles of other rows visit none
+        return sympy.Sum(term, (number, floor_div(low, self._row_size), ceil_div(high, self._row_size) - 1))
 
     def holds(self, row: int, key: int) -> bool:
         """Whether a tile, by its numbers, is visited.
@@ -125,10 +141,20 @@ class Visits:
 
     @property
     def number(self) -> Size:
-        """How many tiles are visited."""
+        """How many tiles are visited.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).number
+        3
+        """
         return len(self.pairs) if self.concrete else self.summed(by_row=False, by_key=False)
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Every visited tile: its number among rows and among keys."""
+        """Every visited tile: its number among rows and among keys.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).pairs
+        ((0, 0), (1, 0), (1, 1))
+        """
         return tuple([(row, key) for row, (start, stop) in enumerate(self.ranges) for key in range(start, stop)])
