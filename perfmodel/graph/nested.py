@@ -113,12 +113,9 @@ class Nested:
         self, trips: Sequence[Trip], segment: Segment, plain: bool, whole: frozenset[str]
     ) -> Iterator[tuple[int, Spot]]:
         counts = [int(trip.count) for trip in trips]
-        if whole & {trip.label for trip in trips}:
-            yield int(product(counts)), Spot({trip.label: n // 2 for trip, n in zip(trips, counts, strict=True)})
-            return
         if plain:
             (trip,), (count,) = trips, counts
-            ragged = trip.extent % trip.size != 0
+            ragged = trip.extent % trip.size != 0 and trip.label not in whole
             yield count - ragged, Spot({trip.label: 0})
             if ragged:
                 yield 1, Spot({trip.label: count - 1})

@@ -1,0 +1,69 @@
+"""Random chains of transforms: after every step, counts are those of the run, and values the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from moves import MOVES
+from staging import arrays_of, assert_same_values, hulls
+from strategies import staged
+
+import perfmodel as pm
+from perfmodel.simulation.tallying import count_differences
+
+
+class Chain(RuleBasedStateMachine):
+    """A program, and what it was before any transform."""
+
+    program: pm.Program
+    plain: Any
+
+    @initialize(program=staged(), seed=st.integers(0, 9))
+    def begin(self, program: pm.Program, seed: int) -> None:
+        self.program = program
+        self.arrays = arrays_of(program, seed)
+        self.plain = self.simulated()
+
+    @rule(data=st.data(), name=st.sampled_from(sorted(MOVES)))
+    def transform(self, data: st.DataObject, name: str) -> None:
+        self.program = MOVES[name](self.program, data)
+
+    @precondition(lambda self: not any(kernel.tiles for kernel in self.program.kernels))
+    @precondition(lambda self: not hulls(self.program))
+    @rule()
+    def fusing_all_adds_nothing(self) -> None:
+        """Of an untiled program: the same operations, and no byte more."""
+        fused = pm.fuse(self.program)
+        assert fused.flops_by_unit == self.program.flops_by_unit
+        assert fused.bytes <= self.program.bytes
+
+    @invariant()
+    def it_counts_as_it_runs_and_returns_the_same_values(self) -> None:
+        if hulls(self.program):  # said to be a hull, not exact
+            return
+        run = self.simulated()
+        assert count_differences(self.program, run.levels) == []
+        assert_same_values(run, self.plain)
+
+    @invariant()
+    def issued_work_is_no_less_than_useful_work(self) -> None:
+        assert self.program.issued_flops >= self.program.flops
+
+    @invariant()
+    def every_step_is_remembered(self) -> None:
+        assert all(step.split("(")[0] in MOVES for step in self.program.history[1:])
+
+    def simulated(self) -> Any:
+        with np.errstate(all="ignore"):
+            return pm.simulate(self.program, self.arrays)
+
+
+TestChain = Chain.TestCase
+TestChain.settings = settings(
+    max_examples=60,
+    stateful_step_count=8,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
