@@ -117,3 +117,12 @@ def test_binding_to_no_number_is_refused(formula: Any) -> None:
 def test_what_is_left_to_bind() -> None:
     """A number is concrete, a formula is not."""
     assert [is_concrete(value) for value in (4, sympy.Rational(1, 2), 2 * m)] == [True, True, False]
+
+
+def test_an_even_least_over_an_even_number_is_still_rounded() -> None:
+    """Min(2, 2 n)/6 is a third: sympy takes it for whole, so the rounding is done on 2/6 and 2 n/6."""
+    even = smallest(2, 2 * n)
+    assert bind(ceil_div(even, 6), {n: 5}) == 1
+    assert bind(floor_div(even, 6), {n: 5}) == 0
+    assert bind(ceil_div(m - largest(2, 2 * n), 6), {n: 5, m: 11}) == 1  # 1/6, up
+    assert bind(floor_div(m * largest(2, 2 * n), 6), {n: 5, m: 1}) == 1  # 10/6, down
