@@ -36,7 +36,7 @@ _HOME = homes_of(
             "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
             "square sum tanh where workload"
         ),
-        "perfmodel.transforms": "cast fuse tile",
+        "perfmodel.transforms": "cast fuse grad reassociate recompute tile",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
@@ -162,5 +162,8 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     from perfmodel.transforms import (
         cast as cast,
         fuse as fuse,
+        grad as grad,
+        reassociate as reassociate,
+        recompute as recompute,
         tile as tile,
     )

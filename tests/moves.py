@@ -19,6 +19,7 @@ RULES = (
     *REFUSED,
     "only the innermost level",  # a mask whose labels an outer level cuts
     "share a scale",  # tiles that start inside a block of a scaled format
+    "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",
     "is not convex",
 )

@@ -158,7 +158,8 @@ def _operations(op: Op, points: int) -> dict[str, int]:
         multiplies, adds = len(op.inputs) - 1, 1
         return {"matrix": points * (multiplies + adds)}
     if op.kind == "reduce":
-        results = {tuple(at[label] for label in op.output.index) for at in visited(op)}
+        kept = [label for label in op.output.index if isinstance(label, str)]
+        results = {tuple(at[label] for label in kept) for at in visited(op)}
         return {"vector": points + (len(results) if op.function == "mean" else 0)}
     if op.function in COMPOSITE:
         flops, special = COMPOSITE[op.function]
@@ -242,6 +243,8 @@ def _written(op: Op) -> set[Element]:
     labels = op.output.tensor.labels
     if op.mask is not None and {op.mask.query, op.mask.key} <= set(labels):
         return touched(op.output, op)
+    if not set(labels) <= {axis.label for axis in op.space}:  # added into places: zero where nothing is added
+        return set(product(*[range(int(extent)) for extent in op.output.tensor.extents]))
     return {tuple(at[label] for label in labels) for at in visited(op)}
 
 
@@ -315,4 +318,5 @@ def _alive(program: Program, place: int) -> Iterator[int]:
             elif made.name in program.returned and start <= place:
                 yield whole(made) * (1 if made.name in program.shared else int(kernel.repeat))
             elif start <= place <= max(uses, default=-1):
-                yield whole(made)
+                later = kernels[max(uses)].section > kernel.section  # every repetition's own, until the later section
+                yield whole(made) * (int(kernel.repeat) if later else 1)

@@ -63,6 +63,12 @@ def test_several_kernels_have_a_line_each_and_what_fusing_gives() -> None:
     )
 
 
+def test_what_fusing_gives_says_how_many_kernels_are_left() -> None:
+    """A gradient stands behind a barrier: forward and backward stay two."""
+    (fuse,) = [line for line in explained(pm.grad(pm.elementwise("relu(x*w + b)", 64))) if line.startswith("  fuse")]
+    assert fuse.startswith("  fuse     in 2 kernels: ")
+
+
 def test_fused_programs_have_nothing_to_fuse() -> None:
     """A program of one kernel, and one whose sections are fused already, get no such line."""
     for p in (pm.matmul(64, 64, 64), pm.fuse(pm.softmax(64, 64)), pm.matmul(64, 64, 64).repeat(8)):

@@ -220,3 +220,29 @@ def test_the_largest_kernel_holds_no_more_than_its_rows(recipe: Recipe) -> None:
     for kernel, size in zip(table["kernel"], table["bytes"], strict=True):
         by_kernel[kernel] = by_kernel.get(kernel, 0) + size
     assert max(by_kernel.values()) == p.footprint_bytes
+
+
+# what is alive at the peak
+
+
+def test_the_table_lists_what_is_alive_while_most_is() -> None:
+    """Four maps: while the second runs, x and two intermediates of 8 elements at 2 bytes; the first such kernel."""
+    p = pm.elementwise("exp(exp(exp(exp(x))))", 8)
+    held = 2 * 8
+    assert p.memory().rows == (
+        ("exp_2", "input", "x", held), ("exp_2", "intermediate", "exp", held), ("exp_2", "intermediate", "exp_2", held),
+    )  # fmt: skip
+
+
+def test_the_table_lists_every_kernel_that_may_be_the_peak() -> None:
+    """Of m numbers and of n numbers nobody knows which are more: both kernels are listed."""
+    x, y = pm.tensor("x", {"i": "m"}), pm.tensor("y", {"j": "n"})
+    p = pm.program(pm.sum(pm.exp(x), "i").named("a"), pm.sum(pm.exp(y), "j").named("b"))
+    assert len({row[0] for row in p.memory().rows}) == 2
+
+
+@settings(max_examples=50, deadline=None)
+@given(composed())
+def test_the_table_adds_up_to_the_bytes(p: pm.Program) -> None:
+    """In ints there is one peak, and its rows are memory_bytes together."""
+    assert sum(row[3] for row in p.memory().rows) == p.memory_bytes

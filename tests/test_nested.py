@@ -18,7 +18,7 @@ from perfmodel.graph.nested import sum_over_tiles
 LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 # What tiles inside tiles refuse, besides what one level does.
-NESTED_REFUSED = (*REFUSED, "only the innermost level", "share a scale")
+NESTED_REFUSED = (*REFUSED, "only the innermost level", "share a scale", "names look-ups")
 
 
 def blocked(program: pm.Program, *levels: tuple[str, int]) -> pm.Program:

@@ -42,6 +42,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "sum": {"x": ..., "labels": ...},
     "fuse": {"program": ..., "by": None, "only": None},
     "cast": {"program": ..., "dtype": None, "compute": None, "accumulate": None},
+    "grad": {"program": ..., "wrt": None, "of": None},
     "fits": {"program": ..., "on": ...},
     "machines": {},
     "format": {"name": ...},
@@ -64,12 +65,14 @@ KEYWORDS: dict[str, set[str]] = {
     },
     "Format": {"bits", "block", "scale_bits", "zero_bits"},
     "einsum": {"pattern"},
+    "recompute": {"program", "keep", "segment"},
+    "reassociate": {"program", "tensors"},
 }  # fmt: skip
 ATTRIBUTES = {
     "Program": (
         "flops macs flops_by_unit issued_flops bytes bytes_read bytes_written elements_read elements_written intensity "
-        "footprint_bytes memory_bytes ops tensors labels symbols inputs outputs history traffic footprint at repeat "
-        "pipe explain to_dict"
+        "footprint_bytes memory_bytes memory saved ops tensors labels symbols inputs outputs history traffic footprint "
+        "at repeat pipe explain to_dict"
     ),
     "Machine": "peak ridge bandwidth_bytes_per_s capacity_bytes units levels sources replace explain to_dict",
     "Estimate": (

@@ -155,7 +155,8 @@ def _fused(estimate: Estimate) -> list[str]:
     except TransformError:  # kernels of one section that run different numbers of times
         return []
     after = estimated(whole, estimate.machine, effects=estimate.effects)
-    line = f"  fuse     in one kernel: {quantity(estimate.program.bytes, 'B')} -> {quantity(whole.bytes, 'B')}"
+    number = "one kernel" if len(whole.kernels) == 1 else f"{len(whole.kernels)} kernels"
+    line = f"  fuse     in {number}: {quantity(estimate.program.bytes, 'B')} -> {quantity(whole.bytes, 'B')}"
     if is_concrete(after.time_s) and is_concrete(estimate.time_s) and after.time_s > 0:
         gain = estimate.time_s / after.time_s
         line += f", {quantity(estimate.time_s, 's')} -> {quantity(after.time_s, 's')} ({gain:.3g} times as fast)"

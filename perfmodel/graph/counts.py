@@ -226,7 +226,28 @@ class Counted:
     @cached_property
     def memory_bytes(self) -> Size:
         """Most bytes alive in device memory at once: inputs, outputs, and intermediates while needed."""
-        return most([total_held(rows) for rows in memory_rows(self.kernels, self.tensors, self.returned, self.shared)])
+        return most([total_held(rows) for rows in self._alive])
+
+    @property
+    def _alive(self) -> list[list[Row]]:
+        return memory_rows(self.kernels, self.tensors, self.returned, self.shared)
+
+    def memory(self) -> Table:
+        """What is alive in device memory while the kernel runs at which most is: ``memory_bytes``, tensor by tensor."""
+        from perfmodel.graph.memory import peak_rows
+        from perfmodel.showing import Table
+
+        rows = peak_rows([kernel.name for kernel in self.kernels], self._alive)
+        return Table("memory at the peak", ("kernel", "role", "tensor", "bytes"), tuple(rows))
+
+    @property
+    def saved(self) -> Table:
+        """What a later section reads of an earlier one: forward values, and inputs that both read (see ``grad``)."""
+        from perfmodel.graph.memory import saved_rows
+        from perfmodel.showing import Table
+
+        columns = ("tensor", "role", "bytes", "made by", "read by")
+        return Table("saved", columns, tuple(saved_rows(self.kernels, self.tensors)))
 
     def traffic(self, level: str = "memory") -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.

@@ -62,8 +62,10 @@ def memory_rows(
     """What is alive in device memory while each kernel runs.
 
     Inputs stay for the whole run, once for each repetition that has its own; outputs from the kernel that
-    makes them; an intermediate from the kernel that makes it to the last that reads it. An opaque op is taken
-    to hold what one run of it reads and writes.
+    makes them; an intermediate from the kernel that makes it to the last that reads it, and once for each repetition
+    where that is in a later section (the layers of a forward pass end before the backward one begins; while a
+    repeated kernel runs, all of them are taken to be there). An opaque op is taken to hold what one run of it reads
+    and writes.
 
     >>> memory_rows([], {}, [], [])
     []
@@ -77,12 +79,58 @@ def memory_rows(
                 copies = 1 if name in shared else kernel.repeat
                 alive["output", name] = product([copies, tensor_bytes(tensors[name])])
             elif name in last_read:
-                alive["intermediate", name] = tensor_bytes(tensors[name])
+                copies = kernel.repeat if kernels[last_read[name]].section > kernel.section else 1
+                alive["intermediate", name] = product([copies, tensor_bytes(tensors[name])])
         alive.update({("output", op.output.tensor.name): op.given.bytes_written for op in kernel.ops if op.given})
         found.append([(role, name, size) for (role, name), size in alive.items() if size != 0])
         for role, name in [key for key in alive if key[0] == "intermediate" and last_read[key[1]] <= place]:
             del alive[role, name]
     return found
+
+
+def peak_rows(names: Sequence[str], alive: Sequence[list[Row]]) -> list[tuple[str, str, str, Size]]:
+    """What is alive while the kernel runs at which most is: kernel, role, tensor, bytes.
+
+    Of several such kernels the first; where the symbols decide which it is, all that may be.
+
+    >>> peak_rows(["a", "b"], [[("input", "x", 4)], [("input", "x", 4), ("output", "y", 8)]])
+    [('b', 'input', 'x', 4), ('b', 'output', 'y', 8)]
+    """
+    totals = [total_held(rows) for rows in alive]
+    places = [totals.index(size) for size in not_dominated(totals)]
+    return [(names[place], *row) for place in sorted(places) for row in alive[place]]
+
+
+def saved_rows(kernels: Sequence[Kernel], tensors: Mapping[str, Tensor]) -> list[tuple[str, str, Size, str, str]]:
+    """What a section reads that was made, or read already, in an earlier one: tensor, role, bytes, and by whom.
+
+    >>> from perfmodel import elementwise, fuse, grad
+    >>> fuse(grad(elementwise("sigmoid(x) * w", 64))).saved
+    saved
+    tensor   role   bytes  made by      read by
+    w        input    128               elementwise_2
+    sigmoid  value    128  elementwise  elementwise_2
+    """
+    first: dict[str, int] = {}
+    maker: dict[str, str] = {}
+    readers: dict[str, list[str]] = {}
+    for kernel in kernels:
+        for name in (*kernel.needed, *kernel.made):
+            first.setdefault(name, kernel.section)
+        maker.update(dict.fromkeys(kernel.made, kernel.name))
+        for name in kernel.needed:
+            if kernel.section > first[name]:
+                readers.setdefault(name, []).append(kernel.name)
+    return [
+        (
+            name,
+            "value" if name in maker else "input",
+            tensor_bytes(tensors[name]),
+            maker.get(name, ""),
+            ", ".join(found),
+        )
+        for name, found in readers.items()
+    ]
 
 
 def _inputs(

@@ -17,6 +17,7 @@ from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.scattering import scatters
 from perfmodel.graph.tilings import Tiling
 
 _Pick: TypeAlias = Callable[..., Size]  # the smallest or the largest of several sizes
@@ -103,6 +104,8 @@ def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[N
     wanted: dict[str, list[tuple[Interval, ...]]] = {}
     found: list[Need] = []
     for op in reversed(kernel.ops):
+        if scatters(op):
+            raise TransformError(f"tile: {op.name!r} adds into places that other blocks add into too: that is to come")
         name = op.output.tensor.name
         asked = list(wanted.get(name, []))
         if name in leaving or not asked:
@@ -198,7 +201,8 @@ def _dense(index: Affine, space: Mapping[str, Interval]) -> bool:
 def _untiled(op: Op) -> Need:
     """An op of a kernel without tiles: all of its space (the hull of its mask)."""
     space = {axis.label: Interval.whole(axis.extent) for axis in op.space}
-    return Need(op, within_mask(op, space, {}), tuple([space[label] for label in op.output.tensor.labels]))
+    output = [space.get(axis.label, Interval.whole(axis.extent)) for axis in op.output.tensor.axes]
+    return Need(op, within_mask(op, space, {}), tuple(output))
 
 
 def joined_parts(parts: Sequence[tuple[Interval, ...]], tensor: Tensor) -> tuple[Interval, ...]:
@@ -221,12 +225,20 @@ def _hull(parts: tuple[Interval, ...], extent: Size) -> Interval:
     if len(distinct) == 1:
         return distinct[0]
     if not any(part.labels for part in distinct):
-        ends = [part.at({}) for part in distinct]
+        ends = [_touched_ends(part) for part in distinct]
         ends = [(start, stop) for start, stop in ends if start != stop] or ends[:1]  # what is all padding is nowhere
         return Interval.between(smallest(*[start for start, _ in ends]), largest(*[stop for _, stop in ends]))
     starts = _outer([part.starts for part in distinct], 0, largest, smallest)
     stops = _outer([part.stops for part in distinct], extent, smallest, largest)
     return Interval(starts, stops)
+
+
+def _touched_ends(part: Interval) -> tuple[Size, Size]:
+    """From the first element that is touched to one past the last, where gaps at the ends leave some out."""
+    if part.gaps is None or not part.gaps.concrete:
+        return part.at({})
+    span = part.gaps.span_at({})
+    return span.start, span.stop
 
 
 def _outer(ends: Sequence[tuple[Linear, ...]], edge: Size, tightest: _Pick, loosest: _Pick) -> tuple[Linear, ...]:

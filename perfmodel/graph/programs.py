@@ -16,7 +16,7 @@ from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_extents, with_sizes
-from perfmodel.graph.repeating import Repetition, carried, repeated
+from perfmodel.graph.repeating import Repetition, carried, passed_on, repeated
 
 if TYPE_CHECKING:
     from perfmodel.showing import Text
@@ -105,7 +105,7 @@ class Program(Counted):
         sizes += [kernel.repeat for kernel in self.kernels]
         sizes += [size for kernel in self.kernels for tiling in kernel.tiles for size in tiling.sizes]
         for op in self.ops:
-            windows = [index for access in op.reads for index in access.index if isinstance(index, Affine)]
+            windows = [i for access in (*op.reads, op.output) for i in access.index if isinstance(i, Affine)]
             sizes += [part for index in windows for part in affine_sizes(index)]
             sizes += [] if op.mask is None else sorted(op.mask.symbols, key=str)
             sizes += [] if op.given is None else given_sizes(op.given)
@@ -195,7 +195,8 @@ class Program(Counted):
         """The program run ``times`` over, each run costing the same (80 equal layers cost one to count).
 
         ``carry`` maps an output to the input that it becomes in the next run; ``shared`` names inputs that all
-        runs read (a table). Every other input, such as a weight, is one of its own in each run.
+        runs read (a table). Every other input, such as a weight, is one of its own in each run; so is one that
+        is carried on and still read by a later section (the input of each layer, until the layer's backward).
 
         >>> from perfmodel.graph.nodes import tensor
         >>> from perfmodel.graph.tracing import program
@@ -217,7 +218,8 @@ class Program(Counted):
         if len(set(handed.values())) < len(handed):
             raise LabelError(f"repeat: carry={handed} gives one input two outputs")
         kernels = tuple([replace(kernel, repeat=product([count, kernel.repeat])) for kernel in self.kernels])
-        kept = tuple(dict.fromkeys([*self.shared, *common, *handed, *handed.values()]))
+        saved = [row[0] for row in self.saved.rows]
+        kept = tuple(dict.fromkeys([*self.shared, *common, *passed_on(handed, saved)]))
         loops = (*self.loops, *repeated(self.kernels, count, handed))
         return replace(self, kernels=kernels, shared=kept, loops=loops, step=f"repeat({times})", parent=self)
 

@@ -39,8 +39,13 @@ def changed_kernels(
     return tuple(changed)
 
 
-def with_tensors(op: Op, change: TensorChange, index: Callable[[Index], Index] = lambda item: item) -> Op:
-    """The op with each tensor that it touches, and each index, changed.
+def with_tensors(
+    op: Op,
+    change: TensorChange,
+    index: Callable[[Index], Index] = lambda item: item,
+    counted: Callable[[str, Size], tuple[str, Size]] | None = None,
+) -> Op:
+    """The op with each tensor that it touches, and each index, changed; and what its scalars count.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> op = mapped("exp", tensor("x", {"i": 4})).producer
@@ -51,7 +56,10 @@ def with_tensors(op: Op, change: TensorChange, index: Callable[[Index], Index] =
     def access(item: Access) -> Access:
         return Access(change(item.tensor), tuple([index(part) for part in item.index]))
 
-    inputs = tuple([item if isinstance(item, Scalar) else access(item) for item in op.inputs])
+    def scalar(item: Scalar) -> Scalar:
+        return item if counted is None else item.changed(counted)
+
+    inputs = tuple([scalar(item) if isinstance(item, Scalar) else access(item) for item in op.inputs])
     return replace(op, inputs=inputs, output=access(op.output))
 
 
@@ -73,7 +81,7 @@ def with_sizes(op: Op, change: Change, mask: Callable[[Mask], Mask]) -> Op:
     def index(item: Index) -> Index:
         return resized(item, change)
 
-    found = with_tensors(op, tensor, index)
+    found = with_tensors(op, tensor, index, lambda label, extent: (label, size(change(extent), label)))
     given = op.given and _given_changed(op.name, op.given, change)
     return replace(found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given)
 
@@ -119,7 +127,8 @@ def with_extents(op: Op, extents: Mapping[str, Size], axes: Mapping[Place, Size]
         return Tensor(item.name, tuple(found), item.format)
 
     space = tuple([Axis(axis.label, extents.get(axis.label, axis.extent)) for axis in op.space])
-    return replace(with_tensors(op, tensor), space=space)
+    found = with_tensors(op, tensor, counted=lambda label, extent: (label, extents.get(label, extent)))
+    return replace(found, space=space)
 
 
 def with_names(
@@ -146,7 +155,8 @@ def with_names(
         return Gathered(tensors.get(item.by, item.by), item.labels) if isinstance(item, Gathered) else item
 
     mask = op.mask and op.mask.renamed(labels)
-    return replace(with_tensors(op, tensor, index), name=name, stage=stage, space=axes(op.space), mask=mask)
+    found = with_tensors(op, tensor, index, lambda label, extent: (labels.get(label, label), extent))
+    return replace(found, name=name, stage=stage, space=axes(op.space), mask=mask)
 
 
 @dataclass(frozen=True, slots=True)

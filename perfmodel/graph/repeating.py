@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from perfmodel.expressions import Size, product
@@ -76,3 +76,13 @@ def carried(loops: tuple[Repetition, ...]) -> list[tuple[str, str]]:
     [('y', 'x')]
     """
     return [pair for loop in loops for pair in loop.carry]
+
+
+def passed_on(carried: Mapping[str, str], saved: Collection[str]) -> list[str]:
+    """Names of one tensor for all runs: both ends of what is carried on, save the one that each run keeps.
+
+    >>> passed_on({"y": "x", "dx": "dy"}, ["x", "y"])
+    ['y', 'dx', 'dy']
+    """
+    pairs = [(out,) if into in saved else (into,) if out in saved else (out, into) for out, into in carried.items()]
+    return [name for pair in pairs for name in pair]

@@ -161,9 +161,20 @@ class Segment:
         return replace(op, inputs=inputs, output=Access(made, labels), space=axes)
 
     def _access(self, access: Access, space: Mapping[str, Interval], names: Mapping[str, str], spot: Spot) -> Access:
+        self._check_looked_up(access, space, spot)
         part = self.parts[access.tensor.name]
         found = tuple([_local(index, names, space, p, spot) for index, p in zip(access.index, part, strict=True)])
         return Access(self._tensor(access.tensor, spot), found)
+
+    def _check_looked_up(self, access: Access, space: Mapping[str, Interval], spot: Spot) -> None:
+        """What names look-ups is indexed by the tile's own labels, so the tile must hold it from its corner on."""
+        for index in [index for index in access.index if isinstance(index, Gathered)]:
+            for label, part in zip(index.labels, self.parts[index.by], strict=True):
+                if spot.start(space[label]) != spot.start(part):
+                    raise TransformError(
+                        f"tile: {index.by!r} names look-ups over {label!r} and is read elsewhere in the same tile; "
+                        "tiles inside such a tile are not built"
+                    )
 
     def _tensor(self, tensor: Tensor, spot: Spot) -> Tensor:
         part = self.parts[tensor.name]

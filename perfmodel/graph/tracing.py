@@ -32,18 +32,38 @@ def program(*outputs: Tensor, name: str | None = None) -> Program:
             raise LabelError(f"program: {output.name!r} is only seen rolled or windowed: nothing computes that view")
     if not outputs:
         raise LabelError("program: expected at least one tensor to compute")
-    traced = _ops_in_order(outputs)
-    names = _Names(traced, outputs)
-    ops = tuple([names.cleaned(op) for op in traced])
+    ops, written = named_ops(ops_in_order(outputs), outputs)
     if len(ops) > 1:  # one op has one extent a label
         check_labels(ops)
     kernels = tuple([Kernel(op.name, (op,)) for op in ops])
-    written = tuple([names.tensors[id(output.producer)].name for output in outputs])
     return Program(name or "_".join(written), kernels, written)
 
 
-def _ops_in_order(outputs: Iterable[Tensor]) -> list[Op]:
-    """Every op behind the outputs, each after those that it needs (without recursion)."""
+def named_ops(
+    ops: list[Op], outputs: Iterable[Tensor], tensors: Iterable[str] = (), taken: Iterable[str] = ()
+) -> tuple[tuple[Op, ...], tuple[str, ...]]:
+    """Traced ops under names that are unique, and the names of the outputs.
+
+    ``tensors`` and ``taken`` are names that other tensors and other ops have already.
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> y = tensor("x", {"i": 4}) * 2
+    >>> ops, written = named_ops([y.producer], [y], tensors=["mul"])
+    >>> ops[0].name, written
+    ('mul', ('mul_2',))
+    """
+    names = _Names(ops, outputs, tensors, taken)
+    found = tuple([names.cleaned(op) for op in ops])
+    return found, tuple([names.tensors[id(output.producer)].name for output in outputs])
+
+
+def ops_in_order(outputs: Iterable[Tensor]) -> list[Op]:
+    """Every op behind the outputs, each after those that it needs (without recursion).
+
+    >>> from perfmodel.graph.nodes import tensor
+    >>> [op.name for op in ops_in_order([tensor("x", {"i": 4}) * 2 + 1])]
+    ['mul', 'add']
+    """
     found: dict[int, Op] = {}
     stack = [output.producer for output in reversed(list(outputs)) if output.producer is not None]
     while stack:
@@ -69,7 +89,7 @@ def labels_behind(*tensors: Tensor) -> set[str]:
     ['m', 'n']
     """
     found = {label for item in tensors for label in item.labels}
-    for op in _ops_in_order(tensors):
+    for op in ops_in_order(tensors):
         found |= {axis.label for axis in op.space}
     return found
 
@@ -77,7 +97,9 @@ def labels_behind(*tensors: Tensor) -> set[str]:
 class _Names:
     """Unique names for the tensors and ops of a traced program."""
 
-    def __init__(self, ops: list[Op], outputs: Iterable[Tensor]) -> None:
+    def __init__(
+        self, ops: list[Op], outputs: Iterable[Tensor], tensors: Iterable[str] = (), taken: Iterable[str] = ()
+    ) -> None:
         self.inputs: dict[str, Tensor] = {}
         self.tensors: dict[int, Tensor] = {}
         self.wanted: dict[int, str] = {}
@@ -86,8 +108,8 @@ class _Names:
                 self._seen(access.tensor)
         for output in outputs:
             self._seen(output)
-        self.tensor_names = FreshNames(self.inputs)
-        self.op_names = FreshNames()
+        self.tensor_names = FreshNames([*self.inputs, *tensors])
+        self.op_names = FreshNames(taken)
 
     def _seen(self, tensor: Tensor) -> None:
         producer = tensor.producer

@@ -15,12 +15,13 @@ from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.scattering import scatters
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, computed, operand
+from perfmodel.simulation.points import Held, allowed_points, computed, operand, scattered_values
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -125,7 +126,8 @@ class BlockRun:
         op = need.op
         name = op.output.tensor.name
         inside = dict(zip(need.space, ends(tuple(need.space.values()), at), strict=True))
-        where = tuple([slice(*inside[label]) for label in op.output.tensor.labels])
+        part = [slice(*inside[label]) for label in op.output.tensor.labels if label in inside]
+        where = tuple([slice(None)] * len(op.output.index) if scatters(op) else part)
         self._prepare(need, slices(need.output, at), at, path)
         places = {label: np.arange(lo, hi) for label, (lo, hi) in inside.items()}
         if not self._skipped(self.visits[name], at) and all(len(found) for found in places.values()):
@@ -137,8 +139,14 @@ class BlockRun:
             operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
             with np.errstate(all="ignore"):
                 operands = [self._operand(op, *pair) for pair in zip(op.inputs, operands, strict=True)]
-                self._combine(op, where, computed(op, operands, allowed, order))
+                self._combine(op, where, self._made(op, operands, allowed, grid, order))
         self._conclude(need, where, at, path)
+
+    def _made(self, op: Op, operands: list[Any], allowed: Any, grid: Mapping[str, Any], order: list[str]) -> Any:
+        """What an op makes of its operands, where it adds to scattered places too."""
+        if scatters(op):
+            return scattered_values(op, operands, allowed, grid, self.chip)
+        return computed(op, operands, allowed, order)
 
     def _conclude(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
         """A spilled sum goes back to memory: the next outer trip reads it again, the last one completes it."""

@@ -62,7 +62,7 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     """Run a program at small sizes, as it is staged, and hold it against the description that it came from.
 
     Counts of the run (elements by tensor, operations by unit) must equal the formulas exactly; values must equal
-    those of the first program of its history, untransformed, to rounding. ``sizes`` gives extents by label; others
+    those of the first program of its history that computes them, to rounding. ``sizes`` gives extents by label; others
     become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest; what is repeated more than
     3 times, or a symbol of times, runs 3 times, on weights of its own each time.
 
@@ -79,7 +79,9 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
         raise PerfModelError(f"check: expected a program, got {program!r}")
     small = _small_sizes(program, sizes or {})
     mine, first = _at(program, small), _at(_first(program), small)
-    arrays = _inputs(first, seed, mine.tensors if rounding else {})
+    arrays = _inputs(mine, seed, mine.tensors if rounding else {}) | _inputs(
+        first, seed, mine.tensors if rounding else {}
+    )
     run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, arrays)
     bounds = deviations(mine, arrays) if rounding else {}
     errors, found = compared(mine.returned, run.values, plain.values, bounds)
@@ -88,10 +90,15 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
 
 
 def _first(program: Program) -> Program:
-    """The first program of a history, repeated as this one is: repeating is no transform, it says what is computed."""
-    first = program
-    while first.parent is not None:
-        first = first.parent
+    """The first program of a history that computes all that this one does, repeated as this one is.
+
+    A gradient is none of the forward's values; and repeating is no transform, it says what is computed.
+    """
+    first = ancestor = program
+    while ancestor.parent is not None:
+        ancestor = ancestor.parent
+        if set(program.returned) <= set(ancestor.returned):
+            first = ancestor
     loops = (*first.loops, *program.loops[len(first.loops) :])
     kernels = _repeated(first.kernels, first.loops, loops)
     return replace(first, kernels=kernels, loops=loops, shared=program.shared)

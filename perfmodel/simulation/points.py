@@ -60,16 +60,52 @@ def operand(
         raise PerfModelError(f"simulate: {item.tensor.name!r} is read before it is on chip")
     if 0 in held.values.shape:  # a tile that lies in the padding
         return np.zeros(shape)
+    found, inside = _places(item, grid, shape, chip)
+    values, present = held.values[found], held.present[found]
+    if not np.all(np.logical_or(present, np.logical_not(inside))):
+        raise PerfModelError(f"simulate: an element of {item.tensor.name!r} is read that is not on chip")
+    return np.broadcast_to(np.where(inside, values, 0.0), shape)
+
+
+def _places(
+    item: Access, grid: Mapping[str, Any], shape: tuple[int, ...], chip: Mapping[str, Held]
+) -> tuple[tuple[Any, ...], Any]:
+    """Where an access points, axis by axis, and whether that lies inside the tensor."""
+    import numpy as np
+
     index, inside = [], np.ones((1,) * len(shape), dtype=bool)
     for axis, entry in zip(item.tensor.axes, item.index, strict=True):
         place = _place(entry, grid, chip)
         inside = inside & (place >= 0) & (place < int(axis.extent))
         index.append(np.clip(place, 0, int(axis.extent) - 1))
-    found = tuple(np.broadcast_arrays(*index)) if index else ()
-    values, present = held.values[found], held.present[found]
-    if not np.all(np.logical_or(present, np.logical_not(inside))):
-        raise PerfModelError(f"simulate: an element of {item.tensor.name!r} is read that is not on chip")
-    return np.broadcast_to(np.where(inside, values, 0.0), shape)
+    return tuple(np.broadcast_arrays(*index)) if index else (), inside
+
+
+def scattered_values(
+    op: Op, operands: list[Any], allowed: Any, grid: Mapping[str, Any], chip: Mapping[str, Held]
+) -> Any:
+    """What an op adds to each place of its output, through the index that stands on it.
+
+    >>> import numpy as np
+    >>> from perfmodel.graph.indexing import Affine, Axis
+    >>> from perfmodel.graph.nodes import tensor
+    >>> from perfmodel.graph.scattering import scattered
+    >>> d = tensor("d", {"p": 3})
+    >>> op = scattered([d], (Axis("h", 2),), (Affine((("p", 1),), -1),), d.axes).producer
+    >>> scattered_values(op, [np.array([1.0, 2.0, 3.0])], None, {"p": np.arange(3)}, {}).tolist()
+    [2.0, 3.0]
+    """
+    import numpy as np
+
+    values = operands[0]
+    for other in operands[1:] if op.kind == "contract" else []:
+        values = values * other
+    places, inside = _places(op.output, grid, values.shape, chip)
+    keep = inside if allowed is None else inside & allowed
+    found = np.zeros(tuple([int(extent) for extent in op.output.tensor.extents]))
+    where = tuple([np.broadcast_to(place, values.shape) for place in places])
+    np.add.at(found, where, np.where(keep, values, 0.0))
+    return found
 
 
 def _place(entry: Index, grid: Mapping[str, Any], chip: Mapping[str, Held]) -> Any:

@@ -50,7 +50,7 @@ def cast(
     within = chosen_ops(program, only, "cast")
 
     def changed(op: Op) -> Op:
-        return _recomputed(op, with_tensors(op, stored), said if op.name in within else {})
+        return refitted(op, with_tensors(op, stored), said if op.name in within else {})
 
     arguments = [repr(everywhere.name)] if everywhere is not None else []
     arguments += [f"{name}={found.name!r}" for name, found in {**said, **wanted}.items()]
@@ -77,8 +77,14 @@ def _check_asked(
         )
 
 
-def _recomputed(before: Op, after: Op, said: Mapping[str, Format]) -> Op:
-    """The op with its arithmetic following its inputs, where they changed, or as it is told."""
+def refitted(before: Op, after: Op, said: Mapping[str, Format]) -> Op:
+    """The op with its arithmetic following its inputs, where they changed, or as it is told.
+
+    >>> from perfmodel import matmul
+    >>> op = matmul(4, 4, 4).ops[0]
+    >>> refitted(op, op, {"compute": format("fp16")}).compute.name
+    'fp16'
+    """
     retyped = _formats(before) != _formats(after)
     compute = said.get("compute") or (widest(_formats(after)) if retyped else before.compute)
     natural = before.accumulate if compute == before.compute else format(compute.accumulator)

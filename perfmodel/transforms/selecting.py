@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.errors import TransformError, did_you_mean, listed
+from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
@@ -21,6 +21,21 @@ def checked_program(program: object, verb: str) -> None:
     """
     if not isinstance(program, Program):
         raise TransformError(f"{verb}: expected a program, got {program!r}; pm.program(y) makes one of tensors")
+
+
+def names_given(given: object, what: str) -> tuple[str, ...]:
+    """One name, or several, as a tuple.
+
+    >>> names_given("x", "grad: wrt="), names_given(["x", "w"], "grad: wrt=")
+    (('x',), ('x', 'w'))
+    >>> names_given(3, "grad: wrt=")
+    Traceback (most recent call last):
+    perfmodel.errors.LabelError: grad: wrt=3: expected a name or several
+    """
+    found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(name, str) for name in found):
+        raise LabelError(f"{what}{str(given)[:80]}: expected a name or several")
+    return tuple([str(name) for name in found])
 
 
 def chosen(program: Program, only: Only, verb: str) -> tuple[Kernel, ...]:
