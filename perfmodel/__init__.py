@@ -36,7 +36,7 @@ _HOME = homes_of(
             "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
             "square sum tanh where workload"
         ),
-        "perfmodel.transforms": "cast fuse grad reassociate recompute tile",
+        "perfmodel.transforms": "cast fuse grad im2col pad reassociate recompute tile unfuse",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
@@ -163,7 +163,10 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         cast as cast,
         fuse as fuse,
         grad as grad,
+        im2col as im2col,
+        pad as pad,
         reassociate as reassociate,
         recompute as recompute,
         tile as tile,
+        unfuse as unfuse,
     )

@@ -22,6 +22,12 @@ RULES = (
     "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",
     "is not convex",
+    "pad first, then tile",
+    "unfuse first, then tile",
+    "im2col first, then",  # tile, or fuse where a kernel makes what it reads through windows
+    "lies under a mask",
+    "rolled around its end",
+    "reads a tensor through a window",  # none does
 )
 
 
@@ -57,10 +63,32 @@ def cast(program: pm.Program, data: st.DataObject) -> pm.Program:
     return allowed(program, partial(pm.cast, program, tensors={name: dtype}))
 
 
+def pad(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """A label run to a multiple."""
+    if not program.labels:
+        return program
+    label, multiple = data.draw(st.sampled_from(list(program.labels))), data.draw(st.integers(1, 5))
+    return allowed(program, partial(pm.pad, program, **{label: multiple}))
+
+
+def unfuse(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """Some kernels, one op each again."""
+    names = [kernel.name for kernel in program.kernels]
+    only = data.draw(st.none() | st.lists(st.sampled_from(names), min_size=1, unique=True))
+    return allowed(program, partial(pm.unfuse, program, only=only))
+
+
+def im2col(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """The windows of some contractions copied out."""
+    names = [kernel.name for kernel in program.kernels]
+    only = data.draw(st.none() | st.lists(st.sampled_from(names), min_size=1, unique=True))
+    return allowed(program, partial(pm.im2col, program, only=only))
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
     return {index.by for index in entries if isinstance(index, Gathered)}
 
 
-MOVES: dict[str, Move] = {"fuse": fuse, "tile": tile, "cast": cast}
+MOVES: dict[str, Move] = {"fuse": fuse, "tile": tile, "cast": cast, "pad": pad, "unfuse": unfuse, "im2col": im2col}

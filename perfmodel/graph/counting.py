@@ -16,6 +16,7 @@ from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.operands import Given
+from perfmodel.graph.paddings import valid_extents, valid_results
 from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
 from perfmodel.number_formats import Format
 
@@ -52,28 +53,30 @@ class Transfer(NamedTuple):
 
 
 def points(op: Op) -> Size:
-    """The valid points of an op's iteration space: masked-out points are not counted.
+    """The valid points of an op's iteration space: masked-out points and padding are not counted.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> points(mapped("exp", tensor("x", {"i": 4, "j": 8})).producer)
     32
     """
-    if op.mask is None:
+    if op.mask is None and not op.padded:
         return product([axis.extent for axis in op.space])
-    extents = dict(op.space)
+    extents = valid_extents(op)
+    if op.mask is None:
+        return product(list(extents.values()))
     pairs = op.mask.pairs(extents.pop(op.mask.query), extents.pop(op.mask.key))
     return product([pairs, *extents.values()])
 
 
 def issued_points(op: Op) -> Size:
-    """The points that hardware visits for an untiled op: the hull of the masked space.
+    """The points that hardware visits for an untiled op: the hull of the masked space, and padding.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> issued_points(mapped("exp", tensor("x", {"i": 4, "j": 8})).producer)
     32
     """
     if op.mask is None:
-        return points(op)
+        return product([axis.extent for axis in op.space])
     extents = dict(op.space)
     queries, keys = extents.pop(op.mask.query), extents.pop(op.mask.key)
     first_row, last_row = op.mask.rows(queries, keys)
@@ -94,7 +97,8 @@ def macs(op: Op) -> Size:
 def work(op: Op, visited: Size | None = None, results: Size | None = None) -> tuple[Work, ...]:
     """What an op does on each unit, at its valid points or at ``visited`` points.
 
-    A contraction of t tensors costs t FLOPs a point (t - 1 multiplies and an add).
+    A contraction of t tensors costs t FLOPs a point (t - 1 multiplies and an add). ``results`` is how many results
+    it completes: those that are valid, or, at ``visited`` points, all of its output.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> [(w.unit, w.operations) for w in work(mapped("silu", tensor("x", {"i": 4})).producer)]
@@ -104,7 +108,8 @@ def work(op: Op, visited: Size | None = None, results: Size | None = None) -> tu
     if op.kind == "contract":
         return (Work("matrix", op.compute, op.accumulate, len(op.inputs) * count),)
     if op.kind == "reduce":
-        made = product(op.output.tensor.extents) if results is None else results
+        every = valid_results(op) if visited is None else product(op.output.tensor.extents)
+        made = every if results is None else results
         divisions = made if op.function == "mean" else 0
         return (Work("vector", op.compute, op.accumulate, total([count, divisions])),)
     if op.given is not None:

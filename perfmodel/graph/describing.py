@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from perfmodel.expressions import Size, dimension, is_concrete
-from perfmodel.graph.rebinding import changed_kernels, measures, with_extents
+from perfmodel.graph.rebinding import measures
+from perfmodel.graph.resizing import resized_kernels
 from perfmodel.showing import Text, formula, plain_dict, quantity
 
 if TYPE_CHECKING:
@@ -81,8 +82,7 @@ def by_label(program: Program) -> Program:
         if {query, key} <= set(symbol_of) and program.labels[mask.query] == program.labels[mask.key]:
             symbol_of[key] = symbol_of[query]
     extents = {label: symbol for place, symbol in symbol_of.items() for label in groups[place].labels}
-    axes = {axis: symbol for place, symbol in symbol_of.items() for axis in groups[place].axes}
-    kernels = changed_kernels(program.kernels, lambda op: with_extents(op, extents, axes))
+    kernels = resized_kernels(program.kernels, extents)
     return type(program)(program.name, kernels, program.returned, program.shared)
 
 
@@ -165,14 +165,10 @@ def _history_lines(program: Program) -> list[str]:
     at: Program | None = program
     while at is not None and at.parent is not None:
         before, after = at.parent, at
-        changes = [
-            _change(name, getattr(before, attribute), getattr(after, attribute), unit)
-            for name, attribute, unit in (
-                ("work", "flops", "FLOP"),
-                ("bytes", "bytes", "B"),
-                ("footprint", "footprint_bytes", "B"),
-            )
-        ]
+        counts = [("work", "flops", "FLOP"), ("bytes", "bytes", "B"), ("footprint", "footprint_bytes", "B")]
+        if any(op.padded for op in after.ops):
+            counts.insert(1, ("issued", "issued_flops", "FLOP"))
+        changes = [_change(name, getattr(before, what), getattr(after, what), unit) for name, what, unit in counts]
         lines.append(f"  {at.step}: {'; '.join(changes)}")
         at = at.parent
     return lines[::-1]

@@ -98,8 +98,8 @@ class Nested:
         if not all(isinstance(size, int) for trip in trips for size in (trip.size, trip.extent)):
             if not plain:
                 raise DimensionError(
-                    f"tile: tiles inside tiles along {group[0]!r}, which windows move, are counted at given sizes; "
-                    "bind the symbols with p.at(...)"
+                    f"tile: tiles inside tiles along {group[0]!r}, which windows move or padding ends, are counted at "
+                    "given sizes; bind the symbols with p.at(...)"
                 )
             symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
             yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
@@ -148,7 +148,7 @@ class Nested:
         for segment in self.segments:
             for need in segment.needs:  # what is left to do when a reduction over outer trips is complete
                 if need.op.output.tensor.name in segment.updated:
-                    for item in work(need.op, 0, self.tiled.results(need, segment.path)):
+                    for item in work(need.op, 0, self.tiled.results(need, segment.path, padding=issued)):
                         found.setdefault(item._replace(operations=0), []).append(item.operations)
         return tuple([kind._replace(operations=total(sizes)) for kind, sizes in found.items()])
 

@@ -19,6 +19,7 @@ from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.merging import accumulator, check_unmasked, merged_axes, merged_format, merged_mask
 from perfmodel.graph.operands import Given, Scalar
+from perfmodel.graph.paddings import Padding
 from perfmodel.number_formats import Format, format
 
 
@@ -193,6 +194,7 @@ class Op:
     compute: Format
     accumulate: Format
     given: Given | None = None
+    padded: tuple[Padding, ...] = ()
 
     @property
     def reads(self) -> tuple[Access, ...]:

@@ -15,8 +15,9 @@ from perfmodel.graph.counts import Counted
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
-from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_extents, with_sizes
+from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_sizes
 from perfmodel.graph.repeating import Repetition, carried, passed_on, repeated
+from perfmodel.graph.resizing import resized_kernels, valid_axes, valid_shape
 
 if TYPE_CHECKING:
     from perfmodel.showing import Text
@@ -161,7 +162,6 @@ class Program(Counted):
         for label in given:
             self._check_resizable(label)
         extents: dict[str, Size] = {}
-        axes: dict[tuple[str, int], Size] = {}
         for measure in measures(kernels, carried(self.loops)):
             wanted = {label: given[label] for label in measure.labels if label in given}
             if wanted and measure.tied:
@@ -174,8 +174,7 @@ class Program(Counted):
                 raise LabelError(f"at: {listed(wanted)} of {self.name} measure the same axis; got {pairs}")
             for value in list(wanted.values())[:1]:
                 extents.update(dict.fromkeys(measure.labels, value))
-                axes.update(dict.fromkeys(measure.axes, value))
-        return changed_kernels(kernels, lambda op: with_extents(op, extents, axes))
+        return resized_kernels(kernels, extents, carried(self.loops))
 
     def _check_resizable(self, label: str) -> None:
         known = [symbol.name for symbol in self.symbols]
@@ -233,6 +232,9 @@ class Program(Counted):
         made, needed = self._tensors[out], inputs[into]
         if made.extents != needed.extents:
             raise DimensionError(f"repeat: {out!r} has extents {made.extents}, {into!r} has {needed.extents}")
+        ends = valid_axes(self.kernels, carried(self.loops))
+        if valid_shape(made, ends) != valid_shape(needed, ends):
+            raise DimensionError(f"repeat: {out!r} and {into!r} are padded differently; repeat first, then pad")
         if made.format != needed.format:
             raise FormatError(
                 f"repeat: {out!r} is {made.format.name}, {into!r} is {needed.format.name}; cast one of them"

@@ -14,6 +14,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Given, Scalar
+from perfmodel.graph.paddings import Padding, effective
 
 Change = Callable[[Size], Size]
 TensorChange = Callable[[Tensor], Tensor]
@@ -64,7 +65,7 @@ def with_tensors(
 
 
 def with_sizes(op: Op, change: Change, mask: Callable[[Mask], Mask]) -> Op:
-    """The op with every size changed: extents, window steps, mask bounds, given counts.
+    """The op with every size changed: extents, window steps, mask bounds, paddings, given counts.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> op = mapped("exp", tensor("x", {"i": 4})).producer
@@ -83,7 +84,13 @@ def with_sizes(op: Op, change: Change, mask: Callable[[Mask], Mask]) -> Op:
 
     found = with_tensors(op, tensor, index, lambda label, extent: (label, size(change(extent), label)))
     given = op.given and _given_changed(op.name, op.given, change)
-    return replace(found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given)
+    padded = [_padding(item, size(change(item.extent), item.label), change) for item in op.padded]
+    return replace(found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given, padded=effective(padded))
+
+
+def _padding(item: Padding, extent: Size, change: Change) -> Padding:
+    multiples = tuple([size(change(multiple), f"pad: {item.label}") for multiple in item.multiples])
+    return Padding(item.label, extent, multiples)
 
 
 def given_sizes(given: Given) -> tuple[Size, ...]:
@@ -117,6 +124,8 @@ def _given_changed(name: str, given: Given, change: Change) -> Given:
 def with_extents(op: Op, extents: Mapping[str, Size], axes: Mapping[Place, Size]) -> Op:
     """The op with the extents of some labels, and of the axes of tensors that they measure, replaced.
 
+    A padded label's extent is the one at which its values end; it runs on to its multiple, as its axes have to.
+
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> with_extents(mapped("exp", tensor("x", {"i": 4})).producer, {"i": 8}, {("x", 0): 8}).reads[0].tensor
     pm.tensor('x', {'i': 8}, dtype='bf16')
@@ -126,9 +135,11 @@ def with_extents(op: Op, extents: Mapping[str, Size], axes: Mapping[Place, Size]
         found = [Axis(axis.label, axes.get((item.name, place), axis.extent)) for place, axis in enumerate(item.axes)]
         return Tensor(item.name, tuple(found), item.format)
 
-    space = tuple([Axis(axis.label, extents.get(axis.label, axis.extent)) for axis in op.space])
+    padded = [item._replace(extent=extents.get(item.label, item.extent)) for item in op.padded]
+    ends = {**extents, **{item.label: item.padded for item in padded}}
+    space = tuple([Axis(axis.label, ends.get(axis.label, axis.extent)) for axis in op.space])
     found = with_tensors(op, tensor, counted=lambda label, extent: (label, extents.get(label, extent)))
-    return replace(found, space=space)
+    return replace(found, space=space, padded=effective(padded))
 
 
 def with_names(
@@ -155,8 +166,9 @@ def with_names(
         return Gathered(tensors.get(item.by, item.by), item.labels) if isinstance(item, Gathered) else item
 
     mask = op.mask and op.mask.renamed(labels)
+    padded = tuple([item._replace(label=labels.get(item.label, item.label)) for item in op.padded])
     found = with_tensors(op, tensor, index, lambda label, extent: (labels.get(label, label), extent))
-    return replace(found, name=name, stage=stage, space=axes(op.space), mask=mask)
+    return replace(found, name=name, stage=stage, space=axes(op.space), mask=mask, padded=padded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from functools import cached_property, partial
 import sympy
 
 from perfmodel.errors import DimensionError, TransformError
-from perfmodel.expressions import Size, remainder
+from perfmodel.expressions import Size, largest, remainder, smallest
 from perfmodel.graph.indexing import Affine, Axis, Gathered, Index, renamed
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
+from perfmodel.graph.paddings import Padding
 from perfmodel.graph.schedules import Loop, Node
 from perfmodel.graph.tiled import Tiled
 
@@ -112,6 +113,8 @@ class Segment:
         moving += [interval for space in self.spaces for interval in space.values()]
         for interval in moving:
             yield frozenset(interval.labels), partial(Spot.length, interval=interval)
+        for padded, extent in self._padded():
+            yield frozenset(padded.labels), partial(_valid_length, interval=padded, extent=extent)
         for inner, block in self._scaled():
             yield frozenset(inner.labels), partial(_within_block, inner=inner, block=block)
         for need, space in zip(self.needs, self.spaces, strict=True):
@@ -125,6 +128,11 @@ class Segment:
         tensors = [access.tensor for need in self.needs for access in (*need.op.reads, need.op.output)]
         return [(self.parts[t.name][-1], t.format.block) for t in tensors if t.format.block is not None and t.axes]
 
+    def _padded(self) -> list[tuple[Interval, Size]]:
+        """The intervals of padded labels, and where their values end."""
+        pairs = zip(self.needs, self.spaces, strict=True)
+        return [(space[item.label], item.extent) for need, space in pairs for item in need.op.padded]
+
     def is_plain(self, trip: Trip) -> bool:
         """Whether a label moves nothing but its own tiles, so that all tiles but the last are alike."""
         tile = Interval.tile(trip.label, trip.size, trip.extent)
@@ -132,6 +140,7 @@ class Segment:
         moving = [interval for group in groups for interval in group]
         alike = all(found == tile for found in moving if trip.label in found.labels)
         alike &= not any(trip.label in inner.labels and trip.size % block != 0 for inner, block in self._scaled())
+        alike &= not any(trip.label in part.labels for part, _ in self._padded())
         return alike and not any(trip.label in labels for labels in self._shifted())
 
     def _shifted(self) -> Iterator[tuple[str, ...]]:
@@ -158,7 +167,9 @@ class Segment:
         made = replace(
             made, axes=tuple([Axis(label, axis.extent) for label, axis in zip(labels, made.axes, strict=True)])
         )
-        return replace(op, inputs=inputs, output=Access(made, labels), space=axes)
+        valid = [(item.label, _valid_length(spot, space[item.label], item.extent)) for item in op.padded]
+        padded = tuple([Padding(names.get(label, label), extent, ()) for label, extent in valid])
+        return replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded)
 
     def _access(self, access: Access, space: Mapping[str, Interval], names: Mapping[str, str], spot: Spot) -> Access:
         self._check_looked_up(access, space, spot)
@@ -187,6 +198,11 @@ class Segment:
         return Tensor(
             tensor.name, tuple([Axis(a.label, n) for a, n in zip(tensor.axes, extents, strict=True)]), tensor.format
         )
+
+
+def _valid_length(spot: Spot, interval: Interval, extent: Size) -> Size:
+    """How much of a tile lies before the padding."""
+    return smallest(spot.length(interval), largest(0, extent - spot.start(interval)))
 
 
 def _within_block(spot: Spot, inner: Interval, block: int) -> Size:

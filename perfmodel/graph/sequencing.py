@@ -10,7 +10,8 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import with_names
-from perfmodel.graph.repeating import Repetition
+from perfmodel.graph.repeating import Repetition, carried
+from perfmodel.graph.resizing import valid_axes, valid_shape
 
 
 def sequence(*programs: Program, join: Mapping[str, str] | None = None, name: str | None = None) -> Program:
@@ -84,6 +85,7 @@ class _Line:
     def add(self, later: Program, join: Mapping[str, str]) -> None:
         """One more program, with some of its inputs results of earlier ones."""
         replaced = {into: self.returned[out] for out, into in join.items()}
+        self._check_padding(later, replaced)
         own = [*later.labels, *[label for item in later.tensors.values() for label in item.labels]]
         labels = _fresh_names(own, self.labels, _joined_labels(later, replaced))
         tensors = _fresh_names(later.tensors, self.tensors, {into: out for out, into in join.items()})
@@ -103,6 +105,17 @@ class _Line:
             del self.returned[out]
         self.returned.update({tensors[name]: made[tensors[name]] for name in later.returned})
         self.shared.update(dict.fromkeys([tensors[name] for name in later.shared]))
+
+    def _check_padding(self, later: Program, replaced: Mapping[str, Tensor]) -> None:
+        """What is joined is padded alike: its values end where the later program takes them to."""
+        before = valid_axes(tuple(self.kernels), carried(tuple(self.loops)))
+        after = valid_axes(later.kernels, carried(later.loops))
+        for item in [item for item in later.inputs if item.name in replaced]:
+            made = replaced[item.name]
+            if made.extents == item.extents and valid_shape(made, before) != valid_shape(item, after):
+                raise DimensionError(
+                    f"sequence: {made.name!r} and {item.name!r} are padded differently; join first, then pad"
+                )
 
     def _next_section(self, later: Program) -> int:
         """What to add to sections: programs that run once share one, in which they can be fused, others do not."""

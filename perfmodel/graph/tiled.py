@@ -14,6 +14,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_bytes, part_note
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
@@ -96,13 +97,15 @@ class Tiled:
             found += work(need.op, self.points(need, path), self.results(need, path))
         return tuple(found)
 
-    def results(self, need: Need, path: Collection[str]) -> Size:
-        """How many results an op completes over all blocks and trips."""
+    def results(self, need: Need, path: Collection[str], *, padding: bool = False) -> Size:
+        """How many results an op completes over all blocks and trips, with or without padding."""
         if need.op.output.tensor.name in self.updated:
             return 0
         kept = [label for label in path if label not in need.op.reduced]
         moving = {label for interval in need.output for label in interval.labels}
-        return product([self.times(moving, kept), lengths_sum(need.output, self.trips)])
+        parts = dict(zip(need.op.output.tensor.labels, need.output, strict=True))
+        parts = parts if padding else valid_parts(need.op, parts, self.trips)
+        return product([self.times(moving, kept), lengths_sum(list(parts.values()), self.trips)])
 
     def macs(self) -> Size:
         """Multiply-accumulates of every block together."""
@@ -114,7 +117,7 @@ class Tiled:
             [
                 item
                 for need, path in self.runs()
-                for item in work(need.op, self.issued_points(need, path), self.results(need, path))
+                for item in work(need.op, self.issued_points(need, path), self.results(need, path, padding=True))
             ]
         )
 
@@ -123,15 +126,15 @@ class Tiled:
         labels = set(need.labels)
         again = self.times(labels, path)
         mask = need.op.mask
+        parts = valid_parts(need.op, need.space, self.trips)
         if mask is None:
-            return product([again, lengths_sum(list(need.space.values()), self.trips)])
+            return product([again, lengths_sum(list(parts.values()), self.trips)])
         extents = dict(need.op.space)
         rows, keys = need.space[mask.query], need.space[mask.key]
-        others = [interval for label, interval in need.space.items() if label not in (mask.query, mask.key)]
+        others = [interval for label, interval in parts.items() if label not in (mask.query, mask.key)]
         self._check_masked(need.op, rows, keys)
         pairs = mask.pairs(extents[mask.query], extents[mask.key])
-        moved = {label for interval in others for label in interval.labels}
-        return product([self.times(labels | moved, path), pairs, lengths_sum(others, self.trips)])
+        return product([again, pairs, lengths_sum(others, self.trips)])
 
     def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
         """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""

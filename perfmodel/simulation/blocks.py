@@ -6,6 +6,7 @@ value. What a loop trip loads or makes is gone at the next trip, save accumulato
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import product as combinations
 from typing import Any
@@ -15,13 +16,14 @@ from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, computed, operand, scattered_values
+from perfmodel.simulation.points import Held, allowed_points, computed, empty_padding, operand, scattered_values
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -170,6 +172,7 @@ class BlockRun:
         first = all(at[label] == 0 for label in self._loops_reduced(need, path))
         if first:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
+            empty_padding(op, held.values)
         held.present[where] = True
         if name in self.tiled.tiling.spill:
             self._take_up(name, where, known=name in self.tiled.updated or not first)
@@ -219,12 +222,15 @@ class BlockRun:
     def _complete_mean(self, need: Need, where: Any) -> None:
         if need.op.function != "mean" or need.op.output.tensor.name in self.tiled.updated:
             return
-        number = 1
-        for axis in need.op.space:
-            number *= int(axis.extent) if axis.label in need.op.reduced else 1
-        held = self.chip[need.op.output.tensor.name].values
+        number, extents, tensor = 1, valid_extents(need.op), need.op.output.tensor
+        for label in need.op.reduced:
+            number *= int(extents[label])
+        held = self.chip[tensor.name].values
         held[where] = held[where] / number
-        self.operations["vector"] += int(held[where].size)
+        stops = [int(extents[label]) for label in tensor.labels]
+        self.operations["vector"] += math.prod(
+            [max(0, min(part.stop, stop) - part.start) for part, stop in zip(where, stops, strict=True)]
+        )
 
     def _complete(self, part: tuple[Interval, ...], tensor: Tensor, at: Numbers) -> tuple[slice, ...]:
         """A part as slices; an axis that an inner, finished loop moves is there in full."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Tensor
+from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.paddings import Padding
 from perfmodel.graph.programs import Program
-from perfmodel.graph.rebinding import Measure, changed_kernels, measures, with_extents
+from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
+from perfmodel.graph.resizing import paddings_of, resized_kernels
 from perfmodel.graph.tilings import Tiling
 from perfmodel.simulation.agreeing import compared
 from perfmodel.simulation.deviations import deviations
@@ -63,8 +66,9 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
 
     Counts of the run (elements by tensor, operations by unit) must equal the formulas exactly; values must equal
     those of the first program of its history that computes them, to rounding. ``sizes`` gives extents by label; others
-    become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest; what is repeated more than
-    3 times, or a symbol of times, runs 3 times, on weights of its own each time.
+    become small, and tiles larger than 3 become tiles of 3, or of 2, 4, ... where they nest; labels are padded to the
+    least multiple from 3 that pads them still; what is repeated more than 3 times, or a symbol of times, runs 3 times,
+    on weights of its own each time.
 
     With ``rounding=True`` the run rounds as the number formats say (``simulate``), the first program does not, and
     each value may differ by what a running error analysis of the formats allows (``simulation.deviations``).
@@ -134,7 +138,8 @@ def _small_sizes(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _small_extent(program: Program, measure: Measure, cut: set[str]) -> int:
-    extents = [program.labels[label] for label in measure.labels]
+    ends = {label: item.extent for label, item in paddings_of(program.kernels).items()}
+    extents = [ends.get(label, program.labels[label]) for label in measure.labels]
     if measure.tied or all(isinstance(extent, int) and extent <= LARGEST_TILE for extent in extents):
         if not all(isinstance(extent, int) for extent in extents):
             raise DimensionError(f"check: label {measure.labels[0]!r} belongs to a window and is {extents[0]}; bind it")
@@ -160,30 +165,33 @@ def _points(program: Program, sizes: Mapping[str, int]) -> list[int]:
 
 
 def _at(program: Program, sizes: Mapping[str, int]) -> Program:
-    """The program with small extents and small tiles."""
+    """The program with small extents, small tiles and small multiples."""
 
     def shrink(kernel: Kernel, level: int) -> Tiling:
         most = _largest_tile(kernel, level)
         small = kernel.tiles[level].resized(lambda value: min(value, most) if isinstance(value, int) else most)
         return replace(small, capacity_bytes=None)
 
+    def op(item: Op) -> Op:
+        return replace(item, padded=tuple([_small_padding(padding, sizes) for padding in item.padded]))
+
     def fewer(times: Size) -> Size:
         return min(times, MOST_RUNS) if isinstance(times, int) else MOST_RUNS
 
-    axes = {
-        axis: sizes[m.labels[0]]
-        for m in measures(program.kernels, carried(program.loops))
-        if m.labels
-        for axis in m.axes
-        if not m.tied
-    }
-    kernels = changed_kernels(program.kernels, lambda op: with_extents(op, sizes, axes))
+    kernels = resized_kernels(changed_kernels(program.kernels, op), sizes, carried(program.loops))
     loops = tuple([loop.resized(fewer) for loop in program.loops])
     shrunk = [
         replace(kernel, tiles=tuple([shrink(kernel, level) for level in range(len(kernel.tiles))]))
         for kernel in _repeated(kernels, program.loops, loops)
     ]
     return replace(program, kernels=tuple(shrunk), loops=loops, parent=None, step="")
+
+
+def _small_padding(padding: Padding, sizes: Mapping[str, int]) -> Padding:
+    """The padding with larger multiples than three replaced by the least from three that pads the small extent."""
+    small = next(multiple for multiple in count(LARGEST_TILE) if sizes[padding.label] % multiple)
+    kept = [m if isinstance(m, int) and m <= LARGEST_TILE else small for m in padding.multiples]
+    return padding._replace(multiples=tuple(kept))
 
 
 def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[str, Any]:

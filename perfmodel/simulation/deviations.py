@@ -23,12 +23,13 @@ from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format
 from perfmodel.simulation.looping import Looping
-from perfmodel.simulation.points import Held, allowed_points, computed, operand
+from perfmodel.simulation.points import Held, allowed_points, computed, empty_padding, operand
 from perfmodel.simulation.rounding import Rounding, rounded, scales, unscaled
-from perfmodel.simulation.running import inputs_of, scalars_of
+from perfmodel.simulation.running import cropped, inputs_of, scalars_of
 from perfmodel.simulation.spreading import spread
 
 
@@ -76,7 +77,7 @@ def deviations(program: Program, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
     with np.errstate(all="ignore"):
         Looping(program, memory, other, run, lambda name, value: _stored(value, forms[name])).all()
-    return {name: memory[name].error for name in program.returned}
+    return cropped(program, {name: memory[name].error for name in program.returned})
 
 
 def _input(values: Any, form: Format) -> Bounded:
@@ -100,6 +101,8 @@ def _made(op: Op, memory: Mapping[str, Bounded], scalars: Mapping[str, float], s
         found = _mapped(op, operands, allowed, order)
     else:
         found = _reduced(op, operands, allowed, order, form if spilled else None)
+    for part in (found.values, found.error):
+        empty_padding(op, part)
     found = _stored(found, form)
     return found if form.block is None else _stored(found, form)  # a block that tiles cut is rounded once more
 
@@ -143,7 +146,8 @@ def _reduced(op: Op, operands: list[Bounded], allowed: Any, order: list[str], sp
     if op.function in ("max", "min"):
         error = computed(replace(op, function="max"), [operands[0].error], allowed, order).clip(0)
         return _plain(Bounded(values, error), op.accumulate)
-    points = math.prod([int(axis.extent) for axis in op.space if axis.label in op.reduced])
+    extents = valid_extents(op)
+    points = math.prod([int(extents[label]) for label in op.reduced])
     how = replace(op, function="prod" if op.function == "prod" else "multiply-add")
     high = computed(how, [item.most for item in operands], allowed, order)
     low = computed(how, [abs(item.values) for item in operands], allowed, order)

@@ -22,7 +22,7 @@ class Held:
 
 
 def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
-    """Which points of an op's space its mask allows (None: all).
+    """Which points of an op's space are valid: allowed by its mask, and no padding (None: all).
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> allowed_points(mapped("exp", tensor("x", {"i": 4})).producer, {}, (4,)) is None
@@ -30,11 +30,28 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
     """
     import numpy as np
 
-    if op.mask is None:
+    if op.mask is None and not op.padded:
         return None
-    extents = dict(op.space)
-    pairs = op.mask.array(int(extents[op.mask.query]), int(extents[op.mask.key]))
-    return np.broadcast_to(pairs[grid[op.mask.query], grid[op.mask.key]], shape)
+    found = np.ones(shape, dtype=bool)
+    if op.mask is not None:
+        extents = dict(op.space)
+        pairs = op.mask.array(int(extents[op.mask.query]), int(extents[op.mask.key]))
+        found = found & pairs[grid[op.mask.query], grid[op.mask.key]]
+    for item in op.padded:
+        found = found & (grid[item.label] < int(item.extent))
+    return found
+
+
+def empty_padding(op: Op, values: Any) -> None:
+    """Put zeros where an op's output holds padding.
+
+    >>> from perfmodel import matmul
+    >>> empty_padding(matmul(2, 2, 2).ops[0], None)
+    """
+    labels = op.output.tensor.labels
+    for item in [item for item in op.padded if item.label in labels]:
+        past = [slice(int(item.extent), None) if label == item.label else slice(None) for label in labels]
+        values[tuple(past)] = 0.0
 
 
 def operand(

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
+from perfmodel.expressions import Size
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nested import Nested
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
+from perfmodel.graph.repeating import carried
+from perfmodel.graph.resizing import valid_axes, valid_shape
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling
 from perfmodel.simulation.ledgers import Counts, Ledger
@@ -35,9 +38,10 @@ def simulate(
 ) -> Simulation:
     """Run a program on numpy arrays, kernel by kernel, block by block, streaming what its tiles stream.
 
-    ``arrays`` gives every input by name, and every named scalar. The counts are those of the run itself: elements
-    loaded and stored by tensor, operations by unit; ``levels`` has those of each level where tiles nest. ``watch``
-    names tensors whose values are kept each time that the outermost tiles have computed them.
+    ``arrays`` gives every input by name, and every named scalar; what is padded is given and returned without its
+    padding. The counts are those of the run itself: elements loaded and stored by tensor, operations by unit;
+    ``levels`` has those of each level where tiles nest. ``watch`` names tensors whose values are kept each time that
+    the outermost tiles have computed them.
 
     A repeated program (``p.repeat(3, carry={"y": "x"})``) runs so often, each run's outputs going to the next as
     ``carry`` says; the values are those of the last run. An input that is neither carried nor shared, such as a
@@ -63,9 +67,35 @@ def simulate(
     kernels = _Kernels(program, memory, scalars_of(program, arrays), how, frozenset(watch))
     tensors = program.tensors
     Looping(program, memory, apart, kernels.run, lambda name, v: how.stored(v, tensors[name].format)).all()
-    return Simulation(
-        {name: memory[name] for name in program.returned}, kernels.ledger["memory"], kernels.watched, kernels.ledger
-    )
+    values = cropped(program, {name: memory[name] for name in program.returned})
+    return Simulation(values, kernels.ledger["memory"], kernels.watched, kernels.ledger)
+
+
+def cropped(program: Program, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays of a program's tensors without their padding.
+
+    >>> import numpy as np
+    >>> from perfmodel import matmul, pad
+    >>> cropped(pad(matmul(2, 3, 2), n=4), {"C": np.ones((1, 2, 4))})["C"].shape
+    (1, 2, 3)
+    """
+    ends = valid_axes(program.kernels, carried(program.loops))
+    tensors = program.tensors if ends else {}
+    shapes = {name: [int(end) for end in valid_shape(tensors[name], ends)] for name in arrays if ends}
+    return {
+        name: values[tuple([slice(end) for end in shapes[name]])] if name in shapes else values
+        for name, values in arrays.items()
+    }
+
+
+def _filled_up(values: Any, extents: tuple[Size, ...]) -> Any:
+    """An array with zeros past its end, up to the extents that are stored (an axis of runs stands before them)."""
+    import numpy as np
+
+    runs = values.ndim - len(extents)
+    stored = zip(extents, values.shape[runs:], strict=True)
+    lacking = [(0, 0)] * runs + [(0, int(extent) - end) for extent, end in stored]
+    return np.pad(values, lacking) if any(after for _, after in lacking) else values
 
 
 class _Kernels:
@@ -125,9 +155,11 @@ def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tup
     _check_given(list(inputs), arrays)
     runs = {name: int(kernel.repeat) for kernel in program.kernels for name in kernel.needed if name in inputs}
     memory, apart = {}, {}
+    ends = valid_axes(program.kernels, carried(program.loops))
     for name, item in inputs.items():
         own = 1 if name in program.shared else runs[name]
-        values = _shaped(item, arrays[name], own)
+        shape = tuple([int(extent) for extent in valid_shape(item, ends)])
+        values = _filled_up(_shaped(item, shape, arrays[name], own), item.extents)
         found = how.stored(values, item.format)
         if values.ndim > len(item.axes):
             apart[name] = found
@@ -142,12 +174,11 @@ def _check_given(needed: list[str], arrays: Mapping[str, Any]) -> None:
             raise LabelError(f"simulate: no array for {name!r}; expected {listed(needed)}{did_you_mean(name, arrays)}")
 
 
-def _shaped(item: Tensor, given: Any, runs: int) -> Any:
+def _shaped(item: Tensor, shape: tuple[int, ...], given: Any, runs: int) -> Any:
     """An input as float64: of the tensor's shape, or, where runs read inputs of their own, one of these a run."""
     import numpy as np
 
     values = np.asarray(given, dtype=np.float64)
-    shape = tuple([int(extent) for extent in item.extents])
     if values.shape == shape or (runs > 1 and values.shape == (runs, *shape)):
         return values
     apart = f", or {(runs, *shape)} for one a run" * (runs > 1)

@@ -61,6 +61,25 @@ def chosen_ops(program: Program, only: Only, verb: str) -> set[str]:
     return {op.name for kernel, op in pairs if wanted is None or wanted & _names([op], kernel.name)}
 
 
+def check_label(program: Program, label: str, verb: str, does: str) -> None:
+    """Refuse a label that the program lacks; a symbol used as a label is told from the label that it measures.
+
+    >>> from perfmodel import matmul
+    >>> check_label(matmul("b", 8, 8), "m", "tile", "cuts it")
+    """
+    if label in program.labels:
+        return
+    shown = [f"{name} (= {extent})" for name, extent in program.labels.items()]
+    measured = [name for name, extent in program.labels.items() if str(extent) == label]
+    hint = (
+        f". {label} is the symbol that measures {measured[0]}: pm.{verb}(p, {measured[0]}=64) {does}, "
+        f"p.at({label}=64) gives it a value"
+        if measured
+        else did_you_mean(label, program.labels)
+    )
+    raise LabelError(f"{verb}: {program.name} has no label {label!r}; its labels are {listed(shown)}{hint}")
+
+
 def _wanted(program: Program, only: Only, verb: str) -> set[str] | None:
     """The names in ``only``, each of which some kernel, stage or op has."""
     if only is None:

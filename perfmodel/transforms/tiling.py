@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
+from perfmodel.errors import CapacityError, LabelError, TransformError, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.counts import KernelCount
 from perfmodel.graph.holding import block_rows, largest_block
@@ -16,7 +16,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.transforms.fitting import advice
-from perfmodel.transforms.selecting import Only, checked_program, chosen
+from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
 _LEVELS = ("memory", "l3", "l2", "l1", "shared", "registers")  # outermost first
@@ -67,7 +67,7 @@ def tile(
     if both or not (blocks or loops):
         raise TransformError(f"tile: {both[0]!r} is both in the grid and streamed" if both else "tile: no label given")
     for label in (*blocks, *loops):
-        _check_label(program, label)
+        check_label(program, label, "tile", "cuts it")
     room = None if capacity_bytes is None else size(capacity_bytes, "capacity_bytes")
     selected = {kernel.name for kernel in chosen(program, only, "tile")}
     in_grid, in_loops = [tuple([Cut(*pair) for pair in found.items()]) for found in (blocks, loops)]
@@ -79,20 +79,6 @@ def tile(
 
 def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
     return {label: size(value, f"{verb}: {label}") for label, value in given.items()}
-
-
-def _check_label(program: Program, label: str) -> None:
-    if label in program.labels:
-        return
-    shown = [f"{name} (= {extent})" for name, extent in program.labels.items()]
-    measured = [name for name, extent in program.labels.items() if str(extent) == label]
-    hint = (
-        f". {label} is the symbol that measures {measured[0]}: pm.tile(p, {measured[0]}=64) cuts it, "
-        f"p.at({label}=64) gives it a value"
-        if measured
-        else did_you_mean(label, program.labels)
-    )
-    raise LabelError(f"tile: {program.name} has no label {label!r}; its labels are {listed(shown)}{hint}")
 
 
 def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -> Kernel:
