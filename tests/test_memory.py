@@ -95,9 +95,10 @@ def test_inputs_and_outputs_live_throughout_and_intermediates_while_needed() -> 
     """exp of exp of exp: the input, and the output with its maker, and between them two results of 8."""
     x = pm.tensor("x", {"i": 8})
     p = pm.program(pm.exp(pm.exp(pm.exp(x))).named("y"))
-    kinds = [[role for role, _, _ in found] for found in memory_rows(p.kernels, p.tensors, p.returned, p.shared)]
-    assert kinds == [["input", "intermediate"], ["input", "intermediate", "intermediate"], ["input", "intermediate",
-                     "output"]]  # fmt: skip
+    resident, beside = memory_rows(p.kernels, p.tensors, p.returned, p.shared)
+    assert resident == [("input", "x", 2 * 8)]
+    kinds = [[role for role, _, _ in found] for found in beside]
+    assert kinds == [["intermediate"], ["intermediate", "intermediate"], ["intermediate", "output"]]
     assert p.memory_bytes == 3 * 2 * 8
 
 

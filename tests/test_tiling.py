@@ -15,25 +15,6 @@ from perfmodel.graph import contracted
 # figures of matmul
 
 
-@pytest.mark.parametrize(("size", "read"), [(1, 33_554_432), (4, 8_388_608), (16, 2_097_152), (64, 524_288)])
-def test_square_tiles_of_a_matmul_read_2_n_cubed_over_their_side(size: int, read: int) -> None:
-    """A is read once for each of n/T blocks across, B for each of n/T down: 2 n^2 n/T; C is written once."""
-    p = pm.tile(pm.matmul(256, 256, 256, dtype="fp32"), m=size, n=size)
-    assert p.elements_read == read == 2 * 256**3 // size
-    assert p.elements_written == 256**2
-    assert p.flops == 2 * 256**3
-
-
-def test_a_large_matmul_has_32_flops_for_each_byte_read() -> None:
-    """n = 4096, T = 128, fp32: 4.29e9 bytes read, 32 FLOP/B; 4.36e9 and 31.5 with C."""
-    p = pm.tile(pm.matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
-    assert p.bytes_read == 4 * 2 * 4096**3 // 128  # 4 bytes an element
-    assert p.bytes_read == pytest.approx(4.29e9, rel=2e-3)
-    assert p.flops / p.bytes_read == 32
-    assert p.bytes == p.bytes_read + 4 * 4096**2 == pytest.approx(4.36e9, rel=2e-3)
-    assert p.intensity == pytest.approx(31.5, rel=2e-3)
-
-
 def test_formulas_keep_their_ceilings() -> None:
     """A is read ceil(n/64) times, B ceil(m/128) times, for any sizes."""
     m, n, k = pm.dims("m n k")

@@ -226,10 +226,12 @@ class Counted:
     @cached_property
     def memory_bytes(self) -> Size:
         """Most bytes alive in device memory at once: inputs, outputs, and intermediates while needed."""
-        return most([total_held(rows) for rows in self._alive])
+        resident, beside = self._alive
+        inputs = total_held(resident)
+        return most([total([inputs, total_held(rows)]) for rows in beside])
 
     @property
-    def _alive(self) -> list[list[Row]]:
+    def _alive(self) -> tuple[list[Row], list[list[Row]]]:
         return memory_rows(self.kernels, self.tensors, self.returned, self.shared)
 
     def memory(self) -> Table:
@@ -237,7 +239,7 @@ class Counted:
         from perfmodel.graph.memory import peak_rows
         from perfmodel.showing import Table
 
-        rows = peak_rows([kernel.name for kernel in self.kernels], self._alive)
+        rows = peak_rows([kernel.name for kernel in self.kernels], *self._alive)
         return Table("memory at the peak", ("kernel", "role", "tensor", "bytes"), tuple(rows))
 
     @property

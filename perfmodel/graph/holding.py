@@ -46,6 +46,8 @@ def largest_block(blocks: Sequence[Tiled]) -> Tiled:
     >>> block_bytes(largest_block([tile(matmul(64, 64, 64), m=size).counted[0].tiled for size in (16, 8)]))
     12288
     """
+    if len(blocks) == 1:
+        return blocks[0]
     best, held = blocks[0], block_bytes(blocks[0])
     for block in blocks[1:]:
         size = block_bytes(block)

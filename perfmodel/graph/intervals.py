@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from perfmodel.expressions import Size, ceil_div, largest, smallest, total
 from perfmodel.graph.spans import Lattice, Span, lattice_span
@@ -276,6 +277,7 @@ def surely_at_least(a: Size, b: Size) -> bool:
     return difference >= 0 if isinstance(difference, int) else bool(difference.is_nonnegative)
 
 
+@lru_cache(maxsize=4096)
 def full_length(interval: Interval) -> Size:
     """The length of a whole tile of it: what its ends are apart where nothing clips them.
 

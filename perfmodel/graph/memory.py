@@ -58,8 +58,8 @@ def _peak(kernel: Kernel, inside: Mapping[str, Size]) -> list[Row]:
 
 def memory_rows(
     kernels: Sequence[Kernel], tensors: Mapping[str, Tensor], outputs: Collection[str], shared: Collection[str]
-) -> list[list[Row]]:
-    """What is alive in device memory while each kernel runs.
+) -> tuple[list[Row], list[list[Row]]]:
+    """What is alive in device memory: all along, and beside that while each kernel runs.
 
     Inputs stay for the whole run, once for each repetition that has its own; outputs from the kernel that
     makes them; an intermediate from the kernel that makes it to the last that reads it, and once for each repetition
@@ -68,10 +68,11 @@ def memory_rows(
     and writes.
 
     >>> memory_rows([], {}, [], [])
-    []
+    ([], [])
     """
     last_read = {name: place for place, kernel in enumerate(kernels) for name in kernel.needed}
-    alive = {("input", name): size for name, size in _inputs(kernels, tensors, shared)}
+    resident: dict[str, Size] = dict(_inputs(kernels, tensors, shared))
+    alive: dict[tuple[str, str], Size] = {}
     found = []
     for place, kernel in enumerate(kernels):
         for name in kernel.made:
@@ -85,20 +86,22 @@ def memory_rows(
         found.append([(role, name, size) for (role, name), size in alive.items() if size != 0])
         for role, name in [key for key in alive if key[0] == "intermediate" and last_read[key[1]] <= place]:
             del alive[role, name]
-    return found
+    return [("input", name, size) for name, size in resident.items() if size != 0], found
 
 
-def peak_rows(names: Sequence[str], alive: Sequence[list[Row]]) -> list[tuple[str, str, str, Size]]:
+def peak_rows(
+    names: Sequence[str], resident: list[Row], beside: Sequence[list[Row]]
+) -> list[tuple[str, str, str, Size]]:
     """What is alive while the kernel runs at which most is: kernel, role, tensor, bytes.
 
     Of several such kernels the first; where the symbols decide which it is, all that may be.
 
-    >>> peak_rows(["a", "b"], [[("input", "x", 4)], [("input", "x", 4), ("output", "y", 8)]])
+    >>> peak_rows(["a", "b"], [("input", "x", 4)], [[], [("output", "y", 8)]])
     [('b', 'input', 'x', 4), ('b', 'output', 'y', 8)]
     """
-    totals = [total_held(rows) for rows in alive]
+    totals = [total_held(rows) for rows in beside]
     places = [totals.index(size) for size in not_dominated(totals)]
-    return [(names[place], *row) for place in sorted(places) for row in alive[place]]
+    return [(names[place], *row) for place in sorted(places) for row in (*resident, *beside[place])]
 
 
 def saved_rows(kernels: Sequence[Kernel], tensors: Mapping[str, Tensor]) -> list[tuple[str, str, Size, str, str]]:

@@ -8,6 +8,7 @@ their own. Where several numbers move one interval, ints are enumerated and symb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import product as combinations
 from typing import Any, TypeAlias
 
@@ -45,16 +46,18 @@ def lengths_sum(intervals: Sequence[Interval], trips: Mapping[str, Trip]) -> Siz
             labels |= group[0]
             joined = [*group[1], *joined]
         groups.append((labels, joined))
-    return product([_group_sum(found, [trips[label] for label in sorted(labels)]) for labels, found in groups])
+    parts = [(tuple(found), tuple([trips[label] for label in sorted(labels)])) for labels, found in groups]
+    return product([_group_sum(*part) for part in parts])
 
 
+@lru_cache(maxsize=4096)  # the kernels of a program, and the counts of a kernel, ask for the same ones
 def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
     if not trips:
         return product([interval.length_at({}) for interval in intervals])
     counts = [trip.count for trip in trips]
     known = all(isinstance(count, int) for count in counts) and all(interval.concrete for interval in intervals)
     if not known:  # distinct elements of windows with gaps are only counted in numbers
-        intervals = [Interval(interval.starts, interval.stops) for interval in intervals]
+        intervals = tuple([Interval(interval.starts, interval.stops) for interval in intervals])
     gaps = any(interval.gaps is not None for interval in intervals)
     if len(intervals) == 1 and len(trips) == 1 and not gaps:
         closed = _closed_sum(intervals[0], trips[0])
