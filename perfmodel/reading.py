@@ -13,29 +13,42 @@ from functools import cache
 from typing import Any
 
 import perfmodel.descriptors as descriptors
+import perfmodel.transforms as transforms
 from perfmodel.errors import ExpressionError, did_you_mean, listed
 from perfmodel.expressions import Size, parse_size, parse_tree
 from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sequencing import sequence
-from perfmodel.transforms import cast, fuse
 
 _FROM_SIZES = (
     descriptors.attention, descriptors.conv2d, descriptors.elementwise, descriptors.embedding, descriptors.gated_mlp,
     descriptors.gemv, descriptors.layernorm, descriptors.matmul, descriptors.optimizer_step, descriptors.pool2d,
     descriptors.rmsnorm, descriptors.softmax, descriptors.workload,
 )  # fmt: skip
-_VERBS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in (*_FROM_SIZES, cast, fuse, sequence)}
+_TRANSFORMS = (
+    "cast",
+    "fuse",
+    "grad",
+    "im2col",
+    "pad",
+    "recompute",
+    "tile",
+    "unfuse",
+)  # a new transform is read once its name stands here
+_VERBS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in (*_FROM_SIZES, sequence)}
+_VERBS |= {name: getattr(transforms, name) for name in _TRANSFORMS}
 _SIZE_FUNCTIONS = ("ceil", "floor", "ceil_div", "min", "max")  # what parse_size knows
 # Names that stand for no size: what they mean in other languages would be lost in a symbol.
 _NO_SYMBOLS = {"true": "True", "false": "False", "none": "None", "null": "None", "nan": "", "inf": "", "infinity": ""}
 # Parameters by annotation, where a wrong value would be taken for something else: in text no type checker warns.
 _EXPECTED: dict[str, tuple[Any, str]] = {
     "bool": (bool, "True or False"),
+    "int": (int, "a whole number"),
     "str": (str, "text in quotes"),
     "str | None": (str | None, "text in quotes"),
     "Only": (str | list | tuple | None, "a name in quotes, or several in a tuple"),
     "Collection[str]": (list | tuple, "names in quotes in a tuple, such as ('a',)"),
+    "Mapping[str, Any] | None": (dict | None, "a dict from labels to sizes, such as {'m': 128}"),
     "Mapping[str, str] | None": (dict | None, "a dict from names to names"),
     "Mapping[str, str | Format] | None": (dict | None, "a dict from names of tensors to formats"),
     "Program": (Program, "a description, such as matmul(m, n, k)"),
@@ -48,7 +61,7 @@ def describe(text: str) -> Program:
     """The program that text describes, written as in Python: a descriptor, and transforms around it.
 
     Arguments are numbers, text in quotes, True, False, None, tuples, lists and dicts of these, sizes such as
-    ``n`` or ``3*h`` (their names become symbols), and for ``cast``, ``fuse`` and ``sequence`` other descriptions.
+    ``n`` or ``3*h`` (their names become symbols), and for transforms and ``sequence`` other descriptions.
     Nothing else is read and nothing is evaluated: ``ExpressionError`` points at what is refused, and what a
     descriptor refuses is the error that it raises from Python too.
 
@@ -56,6 +69,8 @@ def describe(text: str) -> Program:
     3*n
     >>> describe("cast(matmul(8, 4096, 4096), B='int8')").bytes_read == 2 * 8 * 4096 + 4096 * 4096
     True
+    >>> describe("tile(fuse(softmax(8, 64)), grid={'m': 4}, stream={'n': 16})").history
+    ('softmax', 'fuse()', "tile(grid={'m': 4}, stream={'n': 16})")
     >>> describe("matmull(8, 4096, 4096)")
     Traceback (most recent call last):
     perfmodel.errors.ExpressionError: describe: no descriptor 'matmull' (did you mean 'matmul'?); there are ...
@@ -113,7 +128,7 @@ class _Reader:
             case ast.List(elts=items):
                 return [self.value(item) for item in items]
             case ast.Dict(keys=keys, values=values):
-                return {self._key(key, node): self.value(item) for key, item in zip(keys, values, strict=True)}
+                return self._dict(node, keys, values)
             case ast.Call() if not self.is_size(node):
                 return self.call(node)
             case ast.Name() | ast.BinOp() | ast.UnaryOp() | ast.Call():
@@ -152,10 +167,15 @@ class _Reader:
             found[name] = keyword
         return found
 
-    def _key(self, key: ast.expr | None, inside: ast.Dict) -> str:
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return key.value
-        raise self.refused(key or inside, "the keys of a dict are text in quotes")
+    def _dict(self, node: ast.Dict, keys: Iterable[ast.expr | None], values: Iterable[ast.expr]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in zip(keys, values, strict=True):
+            if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                raise self.refused(key or node, "the keys of a dict are text in quotes")
+            if key.value in found:
+                raise self.refused(node, f"expected each key once, and {key.value!r} stands there again")
+            found[key.value] = self.value(value)
+        return found
 
     def _size(self, node: ast.expr) -> Any:
         piece = ast.get_source_segment(self.text, node) or ""
@@ -185,13 +205,20 @@ def _bound(verb: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> 
 
 
 def _check(verb: Callable[..., Any], name: str, annotation: str, value: Any) -> None:
-    """One argument (or each of ``*programs``) against what its annotation stands for."""
+    """One argument (or each of ``*programs`` and ``**cuts``) against what its annotation stands for."""
     kinds, words = _EXPECTED.get(annotation, (object, "a size or plain data"))
-    for item in value if _signature(verb).parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else (value,):
+    for given, item in _each(name, _signature(verb).parameters[name].kind, value):
         good = isinstance(item, kinds) and (annotation == "Program" or not isinstance(item, Program))
         if not good or (annotation in _NAMES and not all(isinstance(part, str) for part in item or ())):
             shown = f"the program {item.name}" if isinstance(item, Program) else _cut(item)
-            raise ExpressionError(f"{verb.__name__}: {name} = {shown}: expected {words}")
+            raise ExpressionError(f"{verb.__name__}: {given} = {shown}: expected {words}")
+
+
+def _each(name: str, kind: Any, value: Any) -> list[tuple[str, Any]]:
+    """The arguments of a parameter by name: one, or those that it gathers."""
+    if kind is inspect.Parameter.VAR_KEYWORD:
+        return list(value.items())
+    return [(name, item) for item in (value if kind is inspect.Parameter.VAR_POSITIONAL else (value,))]
 
 
 def _written(verb: Callable[..., Any]) -> str:

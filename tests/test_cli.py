@@ -270,3 +270,26 @@ def test_options_are_parsed_without_loading_a_command() -> None:
     options = parser().parse_args(["estimate", MATMUL, *ON, "--fuse", "stage", "--at", "n=4"])
     assert (options.program, options.on, options.fuse, options.at) == ([MATMUL], ["h100-sxm"], "stage", ["n=4"])
     assert callable(options.run)
+
+
+def test_tiled_programs_are_estimated_and_explained(shell: Shell) -> None:
+    """tile reads from text as from Python, in both commands, and binds its symbols by --at."""
+    p = pm.tile(pm.matmul(4096, 4096, 4096), m=128, n=128)
+    text = "tile(matmul(4096, 4096, 4096), m=128, n=128)"
+    assert shell("estimate", text, *ON) == f"{pm.estimate(p, 'h100-sxm').explain()!s}\n"
+    assert shell("explain", text) == f"{p.explain()!s}\n"
+    bound = shell(
+        "explain",
+        "--json",
+        "tile(matmul(m, n, k), m=t, n=t)",
+        "--at",
+        "m=64",
+        "--at",
+        "n=64",
+        "--at",
+        "k=8",
+        "--at",
+        "t=16",
+    )
+    # A and B once for each of 64/16 blocks across, and C
+    assert json_document(bound)["programs"][0]["bytes"] == 2 * (4 * 64 * 8 + 4 * 8 * 64 + 64 * 64)

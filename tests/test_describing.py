@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, settings, strategies as st
+from staging import cuts, evaluated, tiled
 from strategies import Recipe, composed, programs, recipes
 
 import perfmodel as pm
@@ -172,3 +173,84 @@ def test_an_intensity_in_symbols_is_left_out_of_the_repr() -> None:
     """FLOPs that depend on a window over bytes that do not: no number is shown, and nothing breaks."""
     assert "FLOP/B" not in repr(pm.attention(8, 8, 8, window="w"))
     assert "FLOP/B" not in repr(pm.workload(flops="n", bytes_read=8))
+
+
+# ---------------------------------------------------------------------------- tiles
+
+
+def test_explain_shows_what_each_level_serves_and_holds() -> None:
+    """A matmul in l2 tiles of 16 x 16 x 32 and tiles of 8 x 8 x 4 in them: traffic and footprint by level."""
+    outer = pm.tile(pm.matmul(64, 64, 64), m=16, n=16, stream={"k": 32}, level="l2")
+    text = str(pm.tile(outer, m=8, n=8, stream={"k": 4}).explain()).splitlines()
+    assert text == [
+        "matmul(m=64 n=64 k=64, bf16)",
+        # C is written once; A is read by 64/16 blocks across, and B by as many down
+        "  matmul: 2 m n k = 524.3 kFLOP; 2 (m n + m ceil(n / 16) k + ceil(m / 16) n k) = 73.73 kB",
+        "    read   A  2 m ceil(n / 16) k = 32.77 kB",
+        "    read   B  2 ceil(m / 16) n k = 32.77 kB",
+        "    write  C  2 m n = 8.192 kB",
+        # 16 x 32 of A and of B, and 16 x 16 of C, 2 B each
+        "    a tile of l2 holds 2.56 kB: staged A 1.024 kB, B 1.024 kB; accumulator C 512 B",
+        # C is read and written for each of 64/32 tiles along k, as the tiles inside go on with the sums
+        "    l2 serves the tiles inside: 2 m ceil(n / 8) k + 2 ceil(m / 8) n k + 4 m n ceil(k / 32) = 163.8 kB",
+        "      read   A  2 m ceil(n / 8) k = 65.54 kB",
+        "      read   B  2 ceil(m / 8) n k = 65.54 kB",
+        "      read   C  2 m n ceil(k / 32) = 16.38 kB",
+        "      write  C  2 m n ceil(k / 32) = 16.38 kB",
+        "    a tile of shared holds 256 B: staged A 64 B, B 64 B; accumulator C 128 B",
+        "  tile(m=16, n=16, stream={'k': 32}, level='l2'): work unchanged; bytes 24.58 kB -> 73.73 kB; "
+        "footprint 24.58 kB -> 2.56 kB",
+        "  tile(m=8, n=8, stream={'k': 4}): work unchanged; bytes unchanged; footprint 2.56 kB -> 256 B",
+    ]
+
+
+def test_explain_of_one_level_names_no_other() -> None:
+    """Nothing is asked of the only level by tiles inside; what a tile holds is shown, in symbols too."""
+    text = pm.tile(pm.matmul(m, 64, b), m=8, n=16, stream={"k": 4}).explain()
+    assert "    a tile of shared holds 448 B: staged A 64 B, B 128 B; accumulator C 256 B" in text.splitlines()
+    assert "serves" not in text
+
+
+def test_explain_lists_every_transform_with_what_it_changed() -> None:
+    """fuse, cast and tile in their order, each from the counts before it to those after it."""
+    p = pm.tile(pm.cast(pm.fuse(pm.softmax(8, 64)), "fp32"), grid={"m": 4}, stream={"n": 16}, buffers=2)
+    steps = str(p.explain()).splitlines()[-3:]
+    x = 8 * 64
+    assert steps[0].startswith(f"  fuse(): work unchanged; bytes {2 * (8 * x + 4 * 8) / 1e3:.4g} kB -> ")
+    assert steps[1].startswith("  cast('fp32'): work unchanged; bytes 2.048 kB -> 4.096 kB")
+    # x is read in each of 3 passes over n: 3 reads + 1 write of 4 B; sub and exp run again in the last pass
+    assert steps[2].startswith("  tile(grid={'m': 4}, stream={'n': 16}, buffers=2): work 2.048 kFLOP -> 2.56 kFLOP; ")
+    assert f"bytes 4.096 kB -> {4 * 4 * x / 1e3:.4g} kB" in steps[2]
+
+
+def test_a_label_that_a_tile_leaves_whole_stays_a_number() -> None:
+    """k = 16 in one tile of 32 is no loop, so A is not read again for each trip of n, and no formula says so."""
+    p = pm.tile(pm.matmul(64, 64, 16), grid={"m": 16}, stream={"n": 16, "k": 32})
+    assert "read   A  32 m = 2.048 kB" in p.explain()
+    nested = pm.tile(pm.tile(pm.matmul(64, 64, 64), m=16, stream={"k": 16}, level="l2"), n=8, stream={"k": 16})
+    assert by_label(nested).labels["k"] == 64
+
+
+def test_tiles_without_a_formula_are_explained_in_numbers() -> None:
+    """Chunks and shared scales are only counted at sizes, and a long sum over tiles of rows is left out."""
+    cut = {"grid": {"q": 4}, "stream": {"kv": 2}}
+    chunks = pm.tile(pm.fuse(pm.attention(16, 16, 8, causal=True, chunk=8)), **cut)
+    assert by_label(chunks) == chunks
+    assert "    read   Q  256 B" in chunks.explain().splitlines()
+    causal = pm.tile(pm.fuse(pm.attention(16, 16, 8, causal=True)), **cut)
+    # 2 + 4 + 6 + 8 visited tiles of 2 keys, in each of 3 passes
+    assert f"    read   K  {3 * (2 + 4 + 6 + 8) * 2 * 8 * 2 / 1e3:.4g} kB" in causal.explain().splitlines()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_the_formulas_of_tiles_are_those_of_the_program(data: st.DataObject) -> None:
+    """At the program's sizes the formulas that are shown are its counts, whatever the tiles."""
+    p = data.draw(programs())
+    cut = tiled(p, data.draw(cuts(p)))
+    general = by_label(cut)
+    values = {symbol: cut.labels[symbol.name] for symbol in general.symbols}
+    assert str(cut.explain()).splitlines()[0] == title(cut)
+    if not any(item.note for count in general.counted for item in count.transfers):
+        assert evaluated(general.bytes, values) == cut.bytes
+        assert evaluated(general.flops, values) == cut.flops

@@ -315,3 +315,10 @@ def test_a_long_chain_is_walked_in_the_order_of_the_backward_pass() -> None:
     made = [op.output.tensor.name for op in g.ops[:100]]
     saved = [name for kernel in g.kernels[100:] for name in kernel.needed if name in made]
     assert list(dict.fromkeys(saved)) == made[::-1]
+
+
+def test_a_padded_program_is_refused_and_a_gradient_can_be_padded() -> None:
+    """Pad after: forward and backward then run to the same multiples, and give the same values."""
+    with pytest.raises(pm.TransformError, match="take the gradient first, then pad both"):
+        pm.grad(pm.pad(pm.softmax(5, 6), n=4))
+    assert pm.check(pm.pad(pm.grad(pm.softmax(5, 6)), n=4))

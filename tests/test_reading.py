@@ -11,7 +11,15 @@ from texts import SAME, TOKENS, calls, mutated
 
 import perfmodel as pm
 from perfmodel import reading
-from perfmodel.errors import DimensionError, ExpressionError, FormatError, LabelError, PerfModelError, TransformError
+from perfmodel.errors import (
+    CapacityError,
+    DimensionError,
+    ExpressionError,
+    FormatError,
+    LabelError,
+    PerfModelError,
+    TransformError,
+)
 from perfmodel.reading import describe, read_size
 
 # ---------------------------------------------------------------------------- what is read
@@ -85,6 +93,23 @@ REFUSED = {
     "matmul(m=1, m=2, n=4, k=4)": "'m=2' in .* and once",
     "gemv(4, 4, dtype={W: 'int8'})": "'W' in .*: the keys of a dict are text in quotes",
     "gemv(4, 4, dtype={**x})": "the keys of a dict are text in quotes",
+    "tile(matmul(4, 4, 4), grid={1: 2})": "'1' in .*: the keys of a dict are text in quotes",
+    "tile(matmul(4, 4, 4), grid={m: 2})": "'m' in .*: the keys of a dict are text in quotes",
+    "tile(matmul(4, 4, 4), grid={('m', 'n'): 2})": "the keys of a dict are text in quotes",
+    "tile(matmul(4, 4, 4), grid={'m': 2, 'm': 4})": "expected each key once, and 'm' stands there again",
+    "tile(matmul(4, 4, 4), grid={'m': open('f')})": "no descriptor 'open'",
+    "tile(matmul(4, 4, 4), grid={'m': x.y})": "'x.y' in",
+    "tile(matmul(4, 4, 4), grid=dict(m=2))": "no descriptor 'dict'",
+    "tile(matmul(4, 4, 4), grid='m')": "tile: grid = 'm': expected a dict from labels to sizes",
+    "tile(matmul(4, 4, 4), stream=('k',))": "tile: stream = .*: expected a dict from labels to sizes",
+    "tile(matmul(4, 4, 4), grid=matmul(4, 4, 4))": "tile: grid = the program matmul: expected a dict",
+    "tile(matmul(4, 4, 4), m=matmul(4, 4, 4))": "tile: m = the program matmul: expected a size or plain data",
+    "tile(matmul(4, 4, 4), m=2, level=2)": "tile: level = 2: expected text in quotes",
+    "tile(matmul(4, 4, 4), m=2, spill='C')": r"tile: spill = 'C': expected names in quotes in a tuple",
+    "tile(matmul(4, 4, 4), m=2, spill=(2,))": "tile: spill = .*: expected names in quotes in a tuple",
+    "tile(matmul(4, 4, 4), m=2, buffers=2.0)": "tile: buffers = 2.0: expected a whole number",
+    "tile(matmul(4, 4, 4), m=2, buffers=n)": "tile: buffers = n: expected a whole number",
+    "tile(4, m=2)": "tile: program = 4: expected a description",
     "matmul(0.5*n, 4, 4)": "'0.5' is not allowed in a size",
     "matmul(2*gemv(4, 4), 4, 4)": "no function 'gemv'",
     "matmul(9**9**9, 4, 4)": "int from 0 to 64",
@@ -140,6 +165,8 @@ def test_functions_of_tensors_say_how_text_has_them() -> None:
 WRONG_CALLS = {
     "elementwise(n=4)": r"elementwise: missing a required argument: 'expression'; it is elementwise\(expression",
     "matmul(4, 4, 4, batc=2)": r"matmul: got an unexpected keyword argument 'batc' \(did you mean 'batch'\?\)",
+    "tile(m=4)": r"tile: missing a required argument: 'program'; it is tile\(program, \*, grid=None",
+    "tile(matmul(4, 4, 4), {'m': 2})": "tile: too many positional arguments",
     "matmul(4, 4, 4, k=4)": "matmul: multiple values for argument 'k'",
     "gated_mlp(4, 8, 16, 32)": "gated_mlp: too many positional arguments; it is gated_mlp",
     "layernorm(4, 8, weight=3)": "layernorm: got an unexpected keyword argument 'weight'",  # takes a tensor
@@ -152,6 +179,20 @@ def test_a_wrong_call_names_the_descriptor_and_its_signature(text: str) -> None:
     """Arguments that do not fit, or that only tensors could fill, are an ExpressionError, not a TypeError."""
     with pytest.raises(ExpressionError, match=WRONG_CALLS[text]):
         describe(text)
+
+
+NEAR = {
+    "gird={'m': 2}": "'gird'; .*did you mean 'grid'",
+    "buffer=2": "did you mean 'buffers'",
+    "mm=2": "did you mean 'm'",
+}
+
+
+@pytest.mark.parametrize("argument", NEAR)
+def test_an_unknown_keyword_of_tile_shows_the_nearest_label_or_option(argument: str) -> None:
+    """Keywords of tile are labels, so a misspelt option is an unknown label: the message names both kinds."""
+    with pytest.raises(LabelError, match=NEAR[argument]):
+        describe(f"tile(matmul(4, 4, 4), {argument})")
 
 
 PASSED_ON = {
@@ -171,6 +212,19 @@ PASSED_ON = {
     "fuse(softmax(4, 4), only='expp')": TransformError,
     "attention(4, 4, 8, heads=6, kv_heads=4)": DimensionError,
     "elementwise('import os', 4)": ExpressionError,
+    "tile(matmul(4, 4, 4))": TransformError,
+    "tile(matmul(4, 4, 4), k=2)": TransformError,
+    "tile(matmul(4, 4, 4), m=2, level='l 2')": TransformError,
+    "tile(matmul(4, 4, 4), m=2, level='__import__(1)')": TransformError,
+    "tile(matmul(4, 4, 4), m=2, buffers=True)": TransformError,
+    "tile(matmul(4, 4, 4), m=2, buffers=3)": TransformError,
+    "tile(matmul(4, 4, 4), m=2, only='x')": TransformError,
+    "tile(matmul(4, 4, 4), m=2, spill=('Z',))": LabelError,
+    "tile(matmul(4, 4, 4), grid={'z': 2})": LabelError,
+    "tile(matmul(4, 4, 4), m=0)": DimensionError,
+    "tile(matmul(4, 4, 4), m={'m': 2})": DimensionError,
+    "tile(matmul(4, 4, 4), grid={'m': 'os.system'})": ExpressionError,
+    "tile(matmul(4, 4, 4), m=2, capacity_bytes=8)": CapacityError,
 }
 
 
@@ -195,8 +249,17 @@ PAYLOADS = [
     "f'{{open({path!r}, chr(119))}}'",
 ]
 PLACES = ["{0}", "matmul({0}, 4, 4)", "matmul(4, 4, k={0})", "fuse({0})", "gemv(4, 4, dtype={{'x': {0}}})",
-          "matmul(2*({0}), 4, 4)", "matmul(ceil({0}), 4, 4)"]  # fmt: skip
-QUOTED = ["elementwise({0!r}, 4)", "matmul({0!r}, 4, 4)", "cast(matmul(4, 4, 4), {0!r})", "workload(flops={0!r})"]
+          "matmul(2*({0}), 4, 4)", "tile(matmul(4, 4, 4), grid={{'m': {0}}})",
+          "tile(matmul(4, 4, 4), m={0})", "tile(matmul(4, 4, 4), m=2, level={0})", "tile({0}, m=2)",
+          "matmul(ceil({0}), 4, 4)"]  # fmt: skip
+QUOTED = [
+    "elementwise({0!r}, 4)",
+    "matmul({0!r}, 4, 4)",
+    "cast(matmul(4, 4, 4), {0!r})",
+    "workload(flops={0!r})",
+    "tile(matmul(4, 4, 4), m={0!r})",
+    "tile(matmul(4, 4, 4), grid={{{0!r}: 2}})",
+]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -40,6 +40,29 @@ SAME = {
     "fuse(softmax(4096, 4096))": pm.fuse(pm.softmax(4096, 4096)),
     "fuse(attention(n, n, 128), by='stage')": pm.fuse(pm.attention(n, n, 128), by="stage"),
     "fuse(softmax(8, 8), only=('sub', 'exp'))": pm.fuse(pm.softmax(8, 8), only=("sub", "exp")),
+    "tile(pad(matmul(60, 64, 64), m=16), m=16)": pm.tile(pm.pad(pm.matmul(60, 64, 64), m=16), m=16),
+    "unfuse(fuse(softmax(8, 8)))": pm.unfuse(pm.fuse(pm.softmax(8, 8))),
+    "im2col(conv2d(height=8, width=8, c_in=2, c_out=2))": pm.im2col(pm.conv2d(height=8, width=8, c_in=2, c_out=2)),
+    "recompute(grad(softmax(8, 8)))": pm.recompute(pm.grad(pm.softmax(8, 8))),
+    "tile(matmul(4096, 4096, 4096), m=128, n=128)": pm.tile(pm.matmul(4096, 4096, 4096), m=128, n=128),
+    "tile(fuse(softmax(8, 64)), grid={'m': 4}, stream={'n': 16})": pm.tile(
+        pm.fuse(pm.softmax(8, 64)), grid={"m": 4}, stream={"n": 16}
+    ),
+    "tile(matmul(64, 64, 64), grid={'m': 16}, stream={'k': 8, 'n': 8}, level='l2', buffers=2, spill=('C',), "
+    "capacity_bytes=2**20, redundant='forbid', only=['matmul'])": pm.tile(
+        pm.matmul(64, 64, 64),
+        grid={"m": 16},
+        stream={"k": 8, "n": 8},
+        level="l2",
+        buffers=2,
+        spill=("C",),
+        capacity_bytes=2**20,
+        redundant="forbid",
+        only=["matmul"],
+    ),
+    "tile(tile(matmul(m, n, k), m=64, level='l2'), m=8, stream={'k': h})": pm.tile(
+        pm.tile(pm.matmul(m, n, k), m=64, level="l2"), m=8, stream={"k": h}
+    ),
     "cast(matmul(8, 64, 64), B='nvfp4')": pm.cast(pm.matmul(8, 64, 64), B="nvfp4"),
     "cast(matmul(8, 64, 64), tensors={'A': 'int8'})": pm.cast(pm.matmul(8, 64, 64), tensors={"A": "int8"}),
     "sequence(matmul(m, n, k), matmul(m, h, n), join={'C': 'A'})": pm.sequence(
@@ -47,7 +70,8 @@ SAME = {
     ),
 }
 
-TOKENS = [*reading._VERBS, "relu", "m", "n", "dtype", "causal", "only", "by", "None", "True", "nan", "lambda", "x.y",
+TOKENS = [*reading._VERBS, "relu", "m", "n", "grid", "stream", "level", "{'m': 4}",
+          "dtype", "causal", "only", "by", "None", "True", "nan", "lambda", "x.y",
           "(", ")", "[", "]", "{", "}", ",", "=", ":", "*", "**", "-", "/", "//", "%", "@", "'", '"', " ", "\n", "\\",
           "0", "1", "4096", "2**24", "10**18", "9**9**9", "1e400", "0.5", "1e-9", "0x", "'bf16'", "'x + y'", "µ", "é",
           "\0", "#", ";", "__import__", "f'{m}'", "b''", "4j", "..."]  # fmt: skip
@@ -60,7 +84,7 @@ anything = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
         st.lists(inner, min_size=1, max_size=3).map(lambda items: f"({', '.join(items)},)"),
-        st.dictionaries(st.sampled_from(["A", "W", "x", "C"]), inner, max_size=2).map(
+        st.dictionaries(st.sampled_from(["A", "W", "x", "C", "m", "k"]), inner, max_size=2).map(
             lambda found: "{" + ", ".join(f"{name!r}: {item}" for name, item in found.items()) + "}"
         ),
     ),

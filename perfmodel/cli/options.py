@@ -29,8 +29,8 @@ examples:
 """
 _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
-gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with fuse(...), cast(...)
-or sequence(...) around it where wanted. A size is a number, or a formula in symbols such as n or 3*h.
+gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with fuse(...), cast(...),
+tile(...) or sequence(...) around it where wanted. A size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}
@@ -46,6 +46,7 @@ _EXPLAIN = f"""\
 examples:
   perfmodel explain "matmul(m, n, k)"
   perfmodel explain "attention(n, n, 128)" --at n=65536 --fuse stage
+  perfmodel explain "tile(matmul(4096, 4096, 4096), m=128, n=128, stream={{'k': 32}})"
 """
 
 

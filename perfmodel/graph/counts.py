@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import sympy
@@ -44,15 +44,7 @@ class KernelCount:
         ()
         """
         if kernel.tiles:
-            from perfmodel.graph.tiled import Tiled  # loaded when the first kernel is tiled
-
-            tiled = Tiled(kernel, kernel.tiles[0], leaving & frozenset(kernel.made))
-            if len(kernel.tiles) == 1:
-                return cls(kernel, tiled.works(), tiled.transfers(), tiled)
-            from perfmodel.graph.nested import Nested
-
-            nested = Nested(tiled, kernel.tiles[1:])
-            return cls(kernel, nested.works(), nested.transfers(), tiled, nested)
+            return _of_tiles(kernel, leaving & frozenset(kernel.made))
         return cls(kernel, tuple([w for op in kernel.ops for w in work(op)]), transfers(kernel, leaving))
 
     @property
@@ -103,6 +95,20 @@ class KernelCount:
         0
         """
         return total([item.bytes for item in self.transfers])
+
+
+@lru_cache(maxsize=64)
+def _of_tiles(kernel: Kernel, leaving: frozenset[str]) -> KernelCount:
+    """The counts of a kernel that is cut: ``tile`` takes them to check it, and the program to count it."""
+    from perfmodel.graph.tiled import Tiled  # loaded when the first kernel is tiled
+
+    tiled = Tiled(kernel, kernel.tiles[0], leaving)
+    if len(kernel.tiles) == 1:
+        return KernelCount(kernel, tiled.works(), tiled.transfers(), tiled)
+    from perfmodel.graph.nested import Nested
+
+    nested = Nested(tiled, kernel.tiles[1:])
+    return KernelCount(kernel, nested.works(), nested.transfers(), tiled, nested)
 
 
 class Counted:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from perfmodel.expressions import Size, dimension, is_concrete
+from perfmodel.errors import PerfModelError
+from perfmodel.expressions import Size, dimension, is_concrete, total
+from perfmodel.graph.memory import total_held
 from perfmodel.graph.rebinding import measures
 from perfmodel.graph.resizing import resized_kernels
 from perfmodel.showing import Text, formula, plain_dict, quantity
@@ -63,7 +65,8 @@ def by_label(program: Program) -> Program:
     """The program with each free label's int extent replaced by a symbol of the label's name.
 
     Its counts are then formulas that show where the numbers come from. Labels that measure one axis, and rows
-    and keys of one number under a mask, share a symbol, which keeps the count of pairs short.
+    and keys of one number under a mask, share a symbol, which keeps the count of pairs short. Labels stay numbers
+    that a tile leaves whole, and all of them where tiles are only counted at given sizes.
 
     >>> from perfmodel.graph.nodes import tensor
     >>> from perfmodel.graph.tracing import program
@@ -83,17 +86,37 @@ def by_label(program: Program) -> Program:
             symbol_of[key] = symbol_of[query]
     extents = {label: symbol for place, symbol in symbol_of.items() for label in groups[place].labels}
     kernels = resized_kernels(program.kernels, extents)
-    return type(program)(program.name, kernels, program.returned, program.shared)
+    found = type(program)(program.name, kernels, program.returned, program.shared)
+    return found if _has_formulas(found) else program
+
+
+def _has_formulas(program: Program) -> bool:
+    """Whether everything that is shown of a program can be counted: of some tiles there is no formula in symbols."""
+    try:
+        for item in program.counted:
+            _ = item.levels, item.held_by_level if item.kernel.tiles else ()
+    except PerfModelError:
+        return False
+    return True
 
 
 def _can_be_symbol(label: str, extent: Size, program: Program) -> bool:
-    """Whether a label's extent is a number, and its name free and fit to be a symbol."""
+    """Whether a label's extent is a number that every tile cuts, and its name free and fit to be a symbol."""
     free = label not in [symbol.name for symbol in program.symbols] and not keyword.iskeyword(label)
-    return isinstance(extent, int) and extent > 1 and free
+    return isinstance(extent, int) and extent > 1 and free and not _left_whole(label, extent, program)
+
+
+def _left_whole(label: str, extent: int, program: Program) -> bool:
+    """Whether some tile holds all that the level around it does: formulas in symbols assume two trips or more."""
+    for kernel in program.kernels:
+        cuts = [size for tiling in kernel.tiles for name, size in (*tiling.grid, *tiling.stream) if name == label]
+        if any(isinstance(size, int) and size >= around for size, around in zip(cuts, [extent, *cuts], strict=False)):
+            return True
+    return False
 
 
 def worked(count: Size, general: Size, order: list[str], unit: str) -> str:
-    """A count with its formula in the labels: ``2 m n k = 137.4 GFLOP``.
+    """A count with its formula in the labels: ``2 m n k = 137.4 GFLOP`` (a number alone, where that is a long sum).
 
     >>> m = dimension("m")
     >>> worked(128, 2 * m, ["m"], "FLOP"), worked(2 * m, 2 * m, ["m"], "FLOP")
@@ -102,7 +125,8 @@ def worked(count: Size, general: Size, order: list[str], unit: str) -> str:
     if general == count and not is_concrete(count):
         return f"{formula(general, order)} {unit}"
     found = _amount(count, unit)
-    return found if general == count else f"{formula(general, order)} = {found}"
+    lengthy = isinstance(general, sympy.Expr) and general.has(sympy.Sum) and is_concrete(count)
+    return found if lengthy or general == count else f"{formula(general, order)} = {found}"
 
 
 def _amount(count: Size, unit: str) -> str:
@@ -151,11 +175,39 @@ def _kernel_lines(count: Any, formal: Any, order: list[str]) -> list[str]:
     repeat = f" (x {formula(count.kernel.repeat)})" if count.kernel.repeat != 1 else ""
     works.append(worked(count.bytes, formal.bytes, order, "B"))
     lines = [f"  {count.kernel.name}{repeat}: {'; '.join(works)}"]
-    width = max([len(item.tensor) for item in count.transfers], default=0)
-    for item, other in zip(count.transfers, formal.transfers, strict=True):
+    lines += _transfer_lines(count.transfers, formal.transfers, order, "    ")
+    return lines + _level_lines(count, formal, order)
+
+
+def _transfer_lines(found: Any, formal: Any, order: list[str], margin: str) -> list[str]:
+    """A line for each tensor that is read or written."""
+    width = max([len(item.tensor) for item in found], default=0)
+    general = {(item.tensor, item.direction): item.bytes for item in formal}
+    lines = []
+    for item in found:
         note = f"  ({item.note})" if item.note else ""
-        size = worked(item.bytes, other.bytes, order, "B")
-        lines.append(f"    {item.direction:<6} {item.tensor:<{width}}  {size}{note}")
+        size = worked(item.bytes, general.get((item.tensor, item.direction), item.bytes), order, "B")
+        lines.append(f"{margin}{item.direction:<6} {item.tensor:<{width}}  {size}{note}")
+    return lines
+
+
+def _level_lines(count: Any, formal: Any, order: list[str]) -> list[str]:
+    """Of a kernel in tiles: what a tile of each level holds, and what the tiles inside it ask of it."""
+    if count.tiled is None:
+        return []
+    lines = []
+    served, general = count.levels, formal.levels
+    for level, rows in count.held_by_level:
+        roles: dict[str, list[str]] = {}
+        for role, tensor, size in rows:
+            roles.setdefault(role, []).append(f"{tensor} {quantity(size, 'B')}")
+        held = "; ".join([f"{role} {', '.join(tensors)}" for role, tensors in roles.items()])
+        lines.append(f"    a tile of {level} holds {quantity(total_held(rows), 'B')}: {held}")
+        moved = served.get(level, ())
+        if moved:
+            every, each = [total([item.bytes for item in found]) for found in (moved, general.get(level, moved))]
+            lines.append(f"    {level} serves the tiles inside: {worked(every, each, order, 'B')}")
+            lines += _transfer_lines(moved, general.get(level, moved), order, "      ")
     return lines
 
 

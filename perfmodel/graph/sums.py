@@ -65,7 +65,7 @@ def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
             return closed
     blocks = product(counts)
     if not isinstance(blocks, int) or (blocks > MOST_TERMS and not known):
-        return _symbolic_sum(intervals, trips)
+        return _symbolic_sum(tuple(intervals), tuple(trips))
     if blocks > MOST_BLOCKS:
         raise DimensionError(f"tile: {blocks} blocks to enumerate; at most {MOST_BLOCKS}: take larger tiles")
     terms = []
@@ -180,7 +180,8 @@ def _excess(first: Size, step: Size, trip: Trip) -> Size:
     return first * places - step * floor_half(places * (places - 1))
 
 
-def _symbolic_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
+@lru_cache(maxsize=256)
+def _symbolic_sum(intervals: tuple[Interval, ...], trips: tuple[Trip, ...]) -> Size:
     """An exact finite sum that stands as it is until its symbols are bound."""
     numbers = {trip.label: sympy.Symbol(f"{trip.label}_block", integer=True, nonnegative=True) for trip in trips}
     term: Size = 1

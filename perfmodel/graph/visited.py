@@ -1,18 +1,27 @@
-"""What is moved of a tensor where only those tiles of a mask are visited that hold an allowed pair."""
+"""What is moved of a tensor where only those tiles of a mask are visited that hold an allowed pair.
+
+Tiles are not looked at pair by pair. Tiles of rows (and of keys) that move parts of one length are one kind, and
+how often a kind of rows meets a kind of keys follows from the range of key tiles that each tile of rows visits.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, product, scaled, total
-from perfmodel.graph.intervals import Trip
+from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.parts import part_bytes, placed
 from perfmodel.graph.schedules import Load
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.visiting import Visits
+
+_Kinds: TypeAlias = "Sequence[int]"  # for each tile, the first tile that is like it
 
 
 def visited_cost(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[Size, Size]:
@@ -29,12 +38,75 @@ def visited_cost(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple
     query, key = visits.mask.query, visits.mask.key
     by_row, by_key = [label in load.labels and label in visits.labels for label in (query, key)]
     elements, sizes = [], []
-    for (row, place), met in Counter([(r if by_row else 0, k if by_key else 0) for r, k in visits.pairs]).items():
+    for row, place, met in _meetings(load, visits, trips, by_row=by_row, by_key=by_key):
         numbers = ({query: row} if by_row else {}) | ({key: place} if by_key else {})
         part = tuple([placed(interval, numbers) for interval in load.part])
         elements.append(met * lengths_sum(part, trips))
         sizes.append(met * part_bytes(load.tensor.format, part, trips))
     return total(elements), total(sizes)
+
+
+def _meetings(
+    load: Load, visits: Visits, trips: Mapping[str, Trip], *, by_row: bool, by_key: bool
+) -> Iterator[tuple[int, int, int]]:
+    """A tile of rows and one of keys for each kind of pair that is visited, and how many pairs are of that kind."""
+    query, key = visits.mask.query, visits.mask.key
+    if by_row and by_key and any({query, key} <= set(interval.labels) for interval in load.part):
+        yield from [(row, place, 1) for row, place in visits.pairs]  # both move one axis: each pair is its own kind
+        return
+    rows = _kinds(load, query, len(visits.ranges)) if by_row else [0] * len(visits.ranges)
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for kind, visited in zip(rows, visits.ranges, strict=True):
+        ranges.setdefault(kind, []).append(visited)
+    keys = _kinds(load, key, int(trips[key].count)) if by_key else None
+    for kind, found in ranges.items():
+        for place, met in _met(found, keys).items():
+            if met:
+                yield kind, place, met
+
+
+def _met(ranges: Sequence[tuple[int, int]], keys: _Kinds | None) -> Mapping[int, int]:
+    """How often ranges of key tiles hold a tile of each kind; of any, where nothing tells them apart."""
+    if keys is None:
+        return {0: sum([stop - start for start, stop in ranges])}
+    changes = [0] * (len(keys) + 1)
+    for start, stop in ranges:
+        changes[start] += 1
+        changes[stop] -= 1
+    found: Counter[int] = Counter()
+    for kind, times in zip(keys, accumulate(changes), strict=False):
+        found[kind] += times
+    return found
+
+
+def _kinds(load: Load, label: str, count: int) -> _Kinds:
+    """For each tile of a label, the first tile of which the load moves as much."""
+    moved = tuple([interval for interval in load.part if label in interval.labels])
+    return _listed(moved, label, count, load.tensor.format.block or 1)
+
+
+@lru_cache(maxsize=32)
+def _listed(moved: tuple[Interval, ...], label: str, count: int, block: int) -> _Kinds:
+    """The kinds of tiles by the intervals that they move, which several loads of a kernel have in common."""
+    seen = [_seen(interval, label, block) for interval in moved]
+    first: dict[Hashable, int] = {}
+    return tuple([first.setdefault(tuple([see(number) for see in seen]), number) for number in range(count)])
+
+
+def _seen(interval: Interval, label: str, block: int) -> Callable[[int], Hashable]:
+    """What a tile's number decides of an interval: its length, and where it begins among elements sharing a scale."""
+    if interval.gaps is not None or not interval.concrete or interval.labels != (label,):
+        return lambda number: placed(interval, {label: number})
+    starts, stops = [
+        [(int(end.start), sum([int(step) for _, step in end.steps])) for end in ends]
+        for ends in (interval.starts, interval.stops)
+    ]
+
+    def ends(number: int) -> Hashable:
+        start = max([first + step * number for first, step in starts])
+        return max(0, min([first + step * number for first, step in stops]) - start), start % block
+
+    return ends
 
 
 def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[Size, Size]:

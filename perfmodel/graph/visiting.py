@@ -7,7 +7,7 @@ visits a range of key tiles: from the one that holds the first key its rows see 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import sympy
 
@@ -74,11 +74,7 @@ class Visits:
         >>> Visits(causal(window=2), 8, 8, Trip("q", 4, 8), Trip("kv", 2, 8)).ranges  # keys 0 to 3, 3 to 7
         ((0, 2), (1, 4))
         """
-        tiles = ceil_div(self.queries, self._row_size)
-        if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
-            raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
-        found = [self.range_of(number) for number in range(tiles)]
-        return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
+        return _ranges(self)
 
     def range_of(self, number: Size) -> tuple[Size, Size]:
         """The key tiles that one tile of rows visits, from its first to one past its last (none: not above).
@@ -95,9 +91,14 @@ class Visits:
 
     def _rows_of(self, number: Size) -> tuple[Size, Size]:
         """The rows of a tile that may see a key."""
-        low, high = self.mask.rows(self.queries, self.keys)
+        low, high = self._rows
         last = smallest((number + 1) * self._row_size, self.queries, high)
         return largest(number * self._row_size, low), last
+
+    @cached_property
+    def _rows(self) -> tuple[Size, Size]:
+        """The rows that see any key."""
+        return self.mask.rows(self.queries, self.keys)
 
     def _seen(self, row: Size) -> tuple[Size, Size]:
         """The keys that one row sees, as a half-open interval."""
@@ -119,15 +120,7 @@ class Visits:
         >>> visits.summed(by_row=False, by_key=False).doit()
         3
         """
-        if self.mask.chunk is not None:
-            raise DimensionError("tile: tiles under chunks are counted at given sizes; bind the symbols with p.at(...)")
-        number = sympy.Symbol(f"{self.mask.query}_block", integer=True, nonnegative=True)
-        first, last = self.range_of(number)
-        met = smallest(self.keys, last * self._key_size) - first * self._key_size if by_key else last - first
-        rows = smallest(self.queries - number * self._row_size, self._row_size) if by_row else 1
-        term = rows * largest(0, met)
-        low, high = self.mask.rows(self.queries, self.keys)  # the tiles of other rows visit none
-        return sympy.Sum(term, (number, floor_div(low, self._row_size), ceil_div(high, self._row_size) - 1))
+        return _summed(self, by_row, by_key)
 
     def holds(self, row: int, key: int) -> bool:
         """Whether a tile, by its numbers, is visited.
@@ -147,7 +140,9 @@ class Visits:
         >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).number
         3
         """
-        return len(self.pairs) if self.concrete else self.summed(by_row=False, by_key=False)
+        if not self.concrete:
+            return self.summed(by_row=False, by_key=False)
+        return sum([stop - start for start, stop in self.ranges])
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -158,3 +153,28 @@ class Visits:
         ((0, 0), (1, 0), (1, 1))
         """
         return tuple([(row, key) for row, (start, stop) in enumerate(self.ranges) for key in range(start, stop)])
+
+
+@lru_cache(maxsize=64)
+def _ranges(visits: Visits) -> tuple[tuple[int, int], ...]:
+    """The ranges of ``visits``: each op and load of a kernel asks for the same ones."""
+    tiles = ceil_div(visits.queries, visits._row_size)
+    if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
+        raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
+    found = [visits.range_of(number) for number in range(tiles)]
+    return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
+
+
+@lru_cache(maxsize=256)
+def _summed(visits: Visits, by_row: bool, by_key: bool) -> Size:
+    """The sum that ``visits.summed`` gives: sympy takes long to build its bounds, and loads ask for the same."""
+    if visits.mask.chunk is not None:
+        raise DimensionError("tile: tiles under chunks are counted at given sizes; bind the symbols with p.at(...)")
+    number = sympy.Symbol(f"{visits.mask.query}_block", integer=True, nonnegative=True)
+    first, last = visits.range_of(number)
+    across = visits._key_size
+    met = smallest(visits.keys, last * across) - first * across if by_key else last - first
+    rows = smallest(visits.queries - number * visits._row_size, visits._row_size) if by_row else 1
+    low, high = visits._rows  # the tiles of other rows visit none
+    limits = (number, floor_div(low, visits._row_size), ceil_div(high, visits._row_size) - 1)
+    return sympy.Sum(rows * largest(0, met), limits)

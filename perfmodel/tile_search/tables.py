@@ -20,7 +20,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.tile_search.choices import Axis
 from perfmodel.tile_search.standing_sums import evaluated
 
-# So few combinations are counted without a formula. Not more: tiles of 1 under a mask take a second each to list.
+# So few combinations are counted without a formula: tiles of 1 under a mask are listed row by row.
 FEW = 1
 # So many are tried one by one where there is no formula: a few seconds for a matmul.
 MOST_ONE_BY_ONE = 4096

@@ -71,6 +71,8 @@ def _check_ops(program: Program) -> None:
         for op in kernel.ops:
             if op.kind == "opaque":
                 raise TransformError(f"grad: {op.name!r} has given counts and no arithmetic to differentiate")
+            if op.padded:
+                raise TransformError(f"grad: {op.name!r} runs padded; take the gradient first, then pad both")
             if scatters(op):
                 raise TransformError(f"grad: {op.name!r} adds into places that an index names: its gradient is to come")
 

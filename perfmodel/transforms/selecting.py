@@ -61,8 +61,10 @@ def chosen_ops(program: Program, only: Only, verb: str) -> set[str]:
     return {op.name for kernel, op in pairs if wanted is None or wanted & _names([op], kernel.name)}
 
 
-def check_label(program: Program, label: str, verb: str, does: str) -> None:
+def check_label(program: Program, label: str, verb: str, does: str, options: Iterable[str] = ()) -> None:
     """Refuse a label that the program lacks; a symbol used as a label is told from the label that it measures.
+
+    ``options`` are keywords that a label may be a misspelling of.
 
     >>> from perfmodel import matmul
     >>> check_label(matmul("b", 8, 8), "m", "tile", "cuts it")
@@ -75,7 +77,7 @@ def check_label(program: Program, label: str, verb: str, does: str) -> None:
         f". {label} is the symbol that measures {measured[0]}: pm.{verb}(p, {measured[0]}=64) {does}, "
         f"p.at({label}=64) gives it a value"
         if measured
-        else did_you_mean(label, program.labels)
+        else did_you_mean(str(label), [*program.labels, *options])
     )
     raise LabelError(f"{verb}: {program.name} has no label {label!r}; its labels are {listed(shown)}{hint}")
 

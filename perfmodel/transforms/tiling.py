@@ -19,6 +19,7 @@ from perfmodel.transforms.fitting import advice
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
+_OPTIONS = ("grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "only")
 _LEVELS = ("memory", "l3", "l2", "l1", "shared", "registers")  # outermost first
 
 
@@ -59,22 +60,24 @@ def tile(
         raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
     if redundant not in _REDUNDANT:
         raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
-    if buffers not in (1, 2) or isinstance(buffers, bool):
+    if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
         raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
+    for label in (*(grid or {}), *cuts, *(stream or {})):
+        check_label(program, label, "tile", "cuts it", _OPTIONS)
     blocks = _sizes({**(grid or {}), **cuts}, "tile")
     loops = _sizes(stream or {}, "tile")
     both = [label for label in blocks if label in loops]
     if both or not (blocks or loops):
         raise TransformError(f"tile: {both[0]!r} is both in the grid and streamed" if both else "tile: no label given")
-    for label in (*blocks, *loops):
-        check_label(program, label, "tile", "cuts it")
     room = None if capacity_bytes is None else size(capacity_bytes, "capacity_bytes")
     selected = {kernel.name for kernel in chosen(program, only, "tile")}
     in_grid, in_loops = [tuple([Cut(*pair) for pair in found.items()]) for found in (blocks, loops)]
     told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room)
     bare = frozenset(cuts)
     kernels = [_cut(program, item, told, bare) if item.name in selected else item for item in program.kernels]
-    return program.rewritten(tuple(kernels), f"tile({_said(grid or {}, stream or {}, cuts, level, spill)})")
+    return program.rewritten(
+        tuple(kernels), f"tile({_said(grid or {}, stream or {}, cuts, level, spill, buffers, only)})"
+    )
 
 
 def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
@@ -149,8 +152,9 @@ def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
 
 
 def _said(*parts: Any) -> str:
-    grid, stream, cuts, level, spill = parts
+    grid, stream, cuts, level, spill, buffers, only = parts
     said = [f"{label}={value}" for label, value in cuts.items()]
     said += [f"grid={dict(grid)}"] * bool(grid) + [f"stream={dict(stream)}"] * bool(stream)
     said += [f"spill={tuple(spill)}"] * bool(spill) + [f"level={level!r}"] * (level != "shared")
+    said += [f"buffers={buffers}"] * (buffers != 1) + [f"only={only!r}"] * (only is not None)
     return ", ".join(said)
