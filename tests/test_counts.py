@@ -14,7 +14,7 @@ from strategies import Recipe, composed, programs, recipes, staged
 import perfmodel as pm
 from perfmodel.expressions import bind
 from perfmodel.graph import contracted
-from perfmodel.graph.counts import KernelCount
+from perfmodel.graph.kernel_counts import KernelCount
 
 n, m, k = pm.dims("n m k")
 M, N = pm.dims("M N")

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 import perfmodel as pm
 from perfmodel.effects import Term, roofline
 from perfmodel.effects.roofline import memory_name
-from perfmodel.graph.counts import KernelCount
+from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
 
 H100 = pm.machine("h100-sxm")

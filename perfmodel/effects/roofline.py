@@ -13,7 +13,7 @@ from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
 from perfmodel.expressions import Size
 from perfmodel.graph.counting import Work
-from perfmodel.graph.counts import KernelCount
+from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.number_formats import format
 
 

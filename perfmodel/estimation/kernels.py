@@ -13,7 +13,7 @@ from perfmodel.effects.roofline import Roofline, Term
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.counting import summed
-from perfmodel.graph.counts import KernelCount
+from perfmodel.graph.kernel_counts import KernelCount
 
 UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
 _BEYOND = "beyond what a float holds"

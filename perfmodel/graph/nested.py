@@ -19,7 +19,8 @@ from perfmodel.expressions import Size, as_expression, as_size, ceil_div, floor_
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.segments import Segment, Spot, segments_of
+from perfmodel.graph.segments import Segment, segments_of
+from perfmodel.graph.spots import Spot
 from perfmodel.graph.sums import MOST_BLOCKS
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling

@@ -7,10 +7,8 @@ results that other runs of the outer tile need, or that a later trip goes on wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-
-import sympy
 
 from perfmodel.errors import DimensionError, TransformError
 from perfmodel.expressions import Size, largest, remainder, smallest
@@ -21,42 +19,8 @@ from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.paddings import Padding
 from perfmodel.graph.schedules import Loop, Node
+from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Which tile is meant: numbers of blocks and trips, or, for sizes in symbols, the length of a tile.
-
-    >>> Spot({"m": 2}).length(Interval.tile("m", 128, 300))
-    44
-    """
-
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    lengths: Mapping[str, sympy.Symbol] = field(default_factory=dict)
-
-    def start(self, interval: Interval) -> Size:
-        """Where an interval starts (0 for a tile of symbols: only differences of equal starts are asked for).
-
-        >>> Spot({"m": 2}).start(Interval.tile("m", 128, 300))
-        256
-        """
-        return 0 if self._symbol(interval) is not None else interval.at(self.numbers)[0]
-
-    def length(self, interval: Interval) -> Size:
-        """How far its ends are apart.
-
-        >>> Spot().length(Interval.whole(8))
-        8
-        """
-        symbol = self._symbol(interval)
-        if symbol is not None:
-            return symbol
-        start, stop = interval.at(self.numbers)
-        return stop - start
-
-    def _symbol(self, interval: Interval) -> sympy.Symbol | None:
-        return next((self.lengths[label] for label in interval.labels if label in self.lengths), None)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, computed, empty_padding, operand, scattered_values
+from perfmodel.simulation.points import Held, allowed_points, empty_padding, made_of, operand
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -141,14 +141,8 @@ class BlockRun:
             operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
             with np.errstate(all="ignore"):
                 operands = [self._operand(op, *pair) for pair in zip(op.inputs, operands, strict=True)]
-                self._combine(op, where, self._made(op, operands, allowed, grid, order))
+                self._combine(op, where, made_of(op, operands, allowed, grid, order, self.chip))
         self._conclude(need, where, at, path)
-
-    def _made(self, op: Op, operands: list[Any], allowed: Any, grid: Mapping[str, Any], order: list[str]) -> Any:
-        """What an op makes of its operands, where it adds to scattered places too."""
-        if scatters(op):
-            return scattered_values(op, operands, allowed, grid, self.chip)
-        return computed(op, operands, allowed, order)
 
     def _conclude(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
         """A spilled sum goes back to memory: the next outer trip reads it again, the last one completes it."""

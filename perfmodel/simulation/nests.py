@@ -9,7 +9,8 @@ from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nested import Nested, inside_tile
-from perfmodel.graph.segments import Segment, Spot
+from perfmodel.graph.segments import Segment
+from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
 from perfmodel.simulation.blocks import BlockRun
 from perfmodel.simulation.ledgers import Ledger, Numbers, slices

@@ -10,6 +10,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.nodes import Access, Op
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.scattering import scatters
 from perfmodel.simulation.numerics import functions, reductions
 
 
@@ -166,3 +167,18 @@ def computed(op: Op, operands: list[Any], allowed: Any, order: list[str]) -> Any
     values = function.reduce(values, axis=gone)
     kept = [label for label in order if label not in op.reduced]
     return np.transpose(values, [kept.index(label) for label in op.output.tensor.labels])
+
+
+def made_of(
+    op: Op, operands: list[Any], allowed: Any, grid: Mapping[str, Any], order: list[str], chip: Mapping[str, Held]
+) -> Any:
+    """What an op makes of its operands: at its points, or added up at the places that it scatters them to.
+
+    >>> import numpy as np
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> made_of(mapped("neg", tensor("x", {"i": 2})).producer, [np.array([1.0, 2.0])], None, {}, ["i"], {}).tolist()
+    [-1.0, -2.0]
+    """
+    if scatters(op):
+        return scattered_values(op, operands, allowed, grid, chip)
+    return computed(op, operands, allowed, order)

@@ -8,8 +8,8 @@ from typing import Any
 
 from perfmodel.errors import CapacityError, LabelError, TransformError, listed
 from perfmodel.expressions import Size, size
-from perfmodel.graph.counts import KernelCount
 from perfmodel.graph.holding import block_rows, largest_block
+from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import total_held
 from perfmodel.graph.programs import Program
