@@ -284,3 +284,24 @@ def test_check_sees_a_difference() -> None:
     found = pm.check(dataclasses.replace(thrice, parent=other))
     assert not found
     assert "value of y" in repr(found)
+
+
+def test_what_formulas_take_for_granted_is_said_and_binding_is_exact() -> None:
+    """A loop of one trip is dropped: the formula says 54 B at 1 x 7 x 2, the program bound there 46."""
+    m, n, k = pm.dims("m n k")
+    p = pm.tile(pm.matmul(m, n, k), stream={"m": 2, "n": 3, "k": 4})
+    assert p.assumptions == (m > 2, n > 3, k > 4)
+    assert "formulas hold where m > 2 and n > 3 and k > 4" in p.explain()
+    one_trip = {"m": 1, "n": 7, "k": 2}
+    assert p.at(one_trip).bytes == pm.tile(pm.matmul(1, 7, 2), stream={"m": 2, "n": 3, "k": 4}).bytes
+    assert p.at(one_trip).assumptions == ()
+
+
+def test_halos_can_be_forbidden() -> None:
+    """A producer in front of a window is made again where tiles overlap."""
+    x = pm.tensor("x", {"batch": 1, "group": 1, "c": 1, "h": 14, "w": 1})
+    taps = pm.tensor("taps", {"group": 1, "f": 1, "c": 1, "r": 3, "s": 1})
+    p = pm.fuse(pm.program(pm.conv2d(pm.relu(x), taps)))
+    with pytest.raises(pm.TransformError, match="'relu' is repeated where the tiles of its readers overlap"):
+        pm.tile(p, p=4, redundant="forbid")
+    assert pm.tile(pm.matmul(8, 8, 8), m=4, n=4, redundant="forbid").flops == 2 * 8**3

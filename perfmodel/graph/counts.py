@@ -166,6 +166,15 @@ class Counted:
         columns = ("tensor", "role", "bytes", "made by", "read by")
         return Table("saved", columns, tuple(saved_rows(self.kernels, self.tensors)))
 
+    @property
+    def assumptions(self) -> tuple[sympy.Rel, ...]:
+        """Where the formulas of a tiled program hold: each streamed loop makes two trips or more.
+
+        ``at`` is exact at any size: it tiles anew, and drops a loop of one trip.
+        """
+        found = [relation for item in self.counted if item.tiled is not None for relation in item.tiled.assumptions]
+        return tuple(dict.fromkeys(found))
+
     def traffic(self, level: str = "memory") -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.
 

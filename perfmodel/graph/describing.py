@@ -155,6 +155,9 @@ def explained(program: Program) -> Text:
             f"  total: {worked(program.flops, general.flops, order, 'FLOP')}; "
             f"{worked(program.bytes, general.bytes, order, 'B')}"
         )
+    if program.assumptions:
+        held = " and ".join([f"{relation.lhs} > {relation.rhs}" for relation in program.assumptions])
+        lines.append(f"  formulas hold where {held}: a loop of one trip is dropped (p.at(...) is exact at any size)")
     return Text("\n".join(lines + _history_lines(program)))
 
 

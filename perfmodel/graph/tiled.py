@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import sympy
+
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, product, total
 from perfmodel.graph.counting import Transfer, Work, work
@@ -64,6 +66,12 @@ class Tiled:
         """The order of work in a block."""
         return schedule_of(self.needs, self.loops, self.leaving)
 
+    @property
+    def assumptions(self) -> tuple[sympy.Rel, ...]:
+        """What formulas in symbols take for granted: a loop makes two trips or more (with one, it is dropped)."""
+        trips = [self.trips[label] for label in self.loops]
+        return tuple([sympy.Gt(t.extent, t.size) for t in trips if not isinstance(t.extent - t.size, int)])
+
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
         for need, _ in self.runs():
@@ -98,8 +106,8 @@ class Tiled:
         return tuple(found)
 
     def results(self, need: Need, path: Collection[str], *, padding: bool = False) -> Size:
-        """How many results an op completes over all blocks and trips, with or without padding."""
-        if need.op.output.tensor.name in self.updated:
+        """How many means an op completes over all blocks and trips, with or without padding: each is a division."""
+        if need.op.function != "mean" or need.op.output.tensor.name in self.updated:
             return 0
         kept = [label for label in path if label not in need.op.reduced]
         moving = {label for interval in need.output for label in interval.labels}
@@ -135,6 +143,14 @@ class Tiled:
         self._check_masked(need.op, rows, keys)
         pairs = mask.pairs(extents[mask.query], extents[mask.key])
         return product([again, pairs, lengths_sum(others, self.trips)])
+
+    def overlapping(self, need: Need) -> bool:
+        """Whether several blocks make the same results of an op, because windows read around their tiles."""
+        for axis, interval in zip(need.op.output.tensor.axes, need.output, strict=True):
+            trips = [self.trips[label] for label in interval.labels if label in self.grid]
+            if len(trips) == 1 and lengths_sum([interval], self.trips) != axis.extent:
+                return True
+        return False
 
     def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
         """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""

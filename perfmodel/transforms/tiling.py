@@ -42,8 +42,9 @@ def tile(
     keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
     large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
     cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
-    stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and
-    ``capacity_bytes`` refuses a block whose footprint exceeds it. A second tiling of a kernel at one ``level``
+    stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and ``capacity_bytes``
+    refuses a block whose footprint exceeds it. Formulas in symbols take each loop to make two trips or more
+    (``p.assumptions``); ``p.at`` is exact at any size. A second tiling of a kernel at one ``level``
     replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those around "registers",
     and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2".
 
@@ -137,6 +138,8 @@ def _check_repeated(tiled: Tiled) -> None:
             raise TransformError(
                 f"tile: {need.op.name!r} lacks the grid label {missing[0]!r}: each block along it would repeat it"
             )
+        if tiled.overlapping(need):
+            raise TransformError(f"tile: {need.op.name!r} is repeated where the tiles of its readers overlap (halos)")
 
 
 def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
