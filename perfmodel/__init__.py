@@ -36,7 +36,7 @@ _HOME = homes_of(
             "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
             "square sum tanh where workload"
         ),
-        "perfmodel.transforms": "cast fuse grad im2col pad reassociate recompute tile unfuse",
+        "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute tile unfuse",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
@@ -164,6 +164,7 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         fuse as fuse,
         grad as grad,
         im2col as im2col,
+        online as online,
         pad as pad,
         reassociate as reassociate,
         recompute as recompute,

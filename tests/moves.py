@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
 from hypothesis import strategies as st
-from staging import REFUSED, cuts
+from staging import REFUSED, arrays_of, cuts
 from strategies import FORMATS, fusings
 
 import perfmodel as pm
 from perfmodel.graph.indexing import Gathered
 
+SEEDS = 10  # a chain draws its arrays by one of so many seeds
 Move = Callable[[pm.Program, st.DataObject], pm.Program]
 
 # What a transform may refuse of a random program, by a rule that its documentation states.
@@ -22,6 +25,18 @@ RULES = (
     "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",
     "is not convex",
+    "fuse first, then online",
+    "online first, then tile",
+    "at points of",  # nothing is needed again
+    "can be corrected as it runs",
+    "and nothing else",  # a maximum, say, of what is scaled
+    "cannot be corrected by one of them",
+    "so one factor cannot correct the sum",
+    "is read under other labels than its own",
+    "inside the loop that moves it",
+    "is reduced over",
+    "are reduced by other loops",
+    "both have to run in one",
     "pad first, then tile",
     "unfuse first, then tile",
     "im2col first, then",  # tile, or fuse where a kernel makes what it reads through windows
@@ -54,6 +69,23 @@ def tile(program: pm.Program, data: st.DataObject) -> pm.Program:
     for name, grid, stream in data.draw(cuts(program)):
         program = allowed(program, partial(pm.tile, program, grid=grid, stream=stream, only=name, level=level))
     return program
+
+
+def online(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """One label of all kernels. Factors are pulled out as real numbers are: not where some value is infinite."""
+    if not program.labels:
+        return program
+    label = data.draw(st.sampled_from(sorted(program.labels)))
+    made = allowed(program, partial(pm.online, program, label))
+    return made if made is program or finite(program) else program
+
+
+def finite(program: pm.Program) -> bool:
+    """Whether all that a program makes of any of its arrays is finite."""
+    made = replace(program, returned=tuple([op.output.tensor.name for op in program.ops]))
+    with np.errstate(all="ignore"):
+        runs = [pm.simulate(made, arrays_of(made, seed)) for seed in range(SEEDS)]
+    return all(np.all(np.isfinite(values)) for run in runs for values in run.values.values())
 
 
 def cast(program: pm.Program, data: st.DataObject) -> pm.Program:
@@ -91,4 +123,12 @@ def indices(program: pm.Program) -> set[str]:
     return {index.by for index in entries if isinstance(index, Gathered)}
 
 
-MOVES: dict[str, Move] = {"fuse": fuse, "tile": tile, "cast": cast, "pad": pad, "unfuse": unfuse, "im2col": im2col}
+MOVES: dict[str, Move] = {
+    "fuse": fuse,
+    "tile": tile,
+    "cast": cast,
+    "pad": pad,
+    "unfuse": unfuse,
+    "im2col": im2col,
+    "online": online,
+}

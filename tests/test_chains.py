@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from moves import MOVES
+from moves import MOVES, SEEDS
 from staging import arrays_of, assert_same_values, hulls
 from strategies import staged
 
@@ -21,7 +21,7 @@ class Chain(RuleBasedStateMachine):
     program: pm.Program
     plain: Any
 
-    @initialize(program=staged(), seed=st.integers(0, 9))
+    @initialize(program=staged(), seed=st.integers(0, SEEDS - 1))
     def begin(self, program: pm.Program, seed: int) -> None:
         self.program = program
         self.arrays = arrays_of(program, seed)

@@ -41,6 +41,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "max": {"x": ..., "labels": ...},
     "sum": {"x": ..., "labels": ...},
     "fuse": {"program": ..., "by": None, "only": None},
+    "online": {"program": ..., "label": ..., "only": None},
     "cast": {"program": ..., "dtype": None, "compute": None, "accumulate": None},
     "grad": {"program": ..., "wrt": None, "of": None},
     "pad": {"program": ..., "only": None},

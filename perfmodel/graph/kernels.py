@@ -15,6 +15,7 @@ class Kernel:
 
     ``fuse`` never merges kernels of different sections: a section ends where values must be complete
     before the next begins (the end of a repeated layer, the boundary between forward and backward).
+    ``online`` has the labels whose running results are corrected instead of waited for.
 
     >>> Kernel("empty", ()).repeat
     1
@@ -25,6 +26,7 @@ class Kernel:
     repeat: Size = 1
     section: int = 0
     tiles: tuple[Tiling, ...] = ()
+    online: tuple[str, ...] = ()
 
     @property
     def made(self) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 Streamed loops nest in the order given. A tensor is loaded at the innermost loop that moves what is read of it,
 and again on each trip of the loops outside; what no loop moves is loaded once a block. An op runs inside the
 loops down to the innermost one that moves it. Where an op inside a loop needs a reduction over that loop, the
-loop runs again: another pass, in which what is not kept is loaded and computed again.
+loop runs again: another pass, in which what is not kept is loaded and computed again. Where the kernel is online
+for the label, a shift by a running maximum takes it as it stands, and sums of what is made of it need no second pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Tensor
+from perfmodel.graph.running import Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,15 @@ class Schedule:
     body: tuple[Node, ...]
 
 
-def schedule_of(needs: Sequence[Need], loops: Sequence[str], leaving: Collection[str]) -> Schedule:
+def schedule_of(
+    needs: Sequence[Need],
+    loops: Sequence[str],
+    leaving: Collection[str],
+    running: Mapping[str, Running] | None = None,
+) -> Schedule:
     """The schedule of a kernel's ops, given what each needs and the streamed labels, outermost first.
+
+    ``running`` says, of the labels that are online, which values take a maximum as it stands.
 
     >>> from perfmodel import fuse, softmax
     >>> from perfmodel.graph.needs import needs_of
@@ -81,7 +90,7 @@ def schedule_of(needs: Sequence[Need], loops: Sequence[str], leaving: Collection
     ['n', 'n', 'n']
     """
     loads = loads_of(needs)
-    body = _Builder(loads, frozenset(leaving)).build(list(needs), list(loops))
+    body = _Builder(loads, frozenset(leaving), running or {}).build(list(needs), list(loops))
     _check_added_once(body, ())
     return Schedule(_placed(loads, needs, None, loops), body)
 
@@ -150,8 +159,8 @@ def _placed(loads: Sequence[Load], needs: Sequence[Need], loop: str | None, loop
 class _Builder:
     """Builds the nest of loops from outside in."""
 
-    def __init__(self, loads: Sequence[Load], leaving: frozenset[str]) -> None:
-        self.loads, self.leaving = loads, leaving
+    def __init__(self, loads: Sequence[Load], leaving: frozenset[str], running: Mapping[str, Running]) -> None:
+        self.loads, self.leaving, self.running = loads, leaving, running
 
     def build(self, needs: list[Need], loops: list[str]) -> tuple[Node, ...]:
         if not loops:
@@ -169,18 +178,24 @@ class _Builder:
         return tuple(nodes)
 
     def _passes(self, needs: list[Need], label: str, inside: set[str]) -> dict[str, int]:
-        """In which pass over the loop each op can first run (an op outside: before which pass)."""
+        """In which pass over the loop each op can first run (an op outside: before which pass).
+
+        A reduction may begin as soon as values are there as they stand; others need them complete.
+        """
         by_name = {_name(need): need for need in needs}
+        running = self.running.get(label)
         when: dict[str, int] = {}
+        standing: dict[str, int] = {}
         for need in needs:
-            first = 1
-            for access in need.op.reads:
-                source = by_name.get(access.tensor.name)
-                if source is None:
-                    continue
-                waits = _name(source) in inside and (_name(need) not in inside or _reduces(source, label))
-                first = max(first, when[_name(source)] + waits)
-            when[_name(need)] = first
+            name, first, early = _name(need), 1, 1
+            for source in [by_name[read] for read in _read(need) if read in by_name]:
+                other = _name(source)
+                waits = other in inside and (name not in inside or _reduces(source, label))
+                follows = waits and name in inside and running is not None and running.follows(name, other)
+                first = max(first, when[other] + waits)
+                early = max(early, standing[other] + (waits and not follows))
+            standing[name] = early
+            when[name] = early if _reduces(need, label) else first
         return when
 
     def _pass(self, needs: list[Need], label: str, inside: set[str], when: dict[str, int], number: int) -> list[Need]:
@@ -200,6 +215,10 @@ class _Builder:
             if (ends and when[name] == number) or used:
                 wanted.add(name)
         return [need for need in needs if _name(need) in wanted]
+
+
+def _read(need: Need) -> list[str]:
+    return [access.tensor.name for access in need.op.reads]
 
 
 def _name(need: Need) -> str:

@@ -37,6 +37,7 @@ class Segment:
     path: tuple[str, ...]
     leaving: frozenset[str]
     updated: frozenset[str]  # sums that the next trip goes on with: they are read as well as written
+    online: tuple[str, ...] = ()  # labels whose running results are corrected
 
     @cached_property
     def parts(self) -> dict[str, tuple[Interval, ...]]:
@@ -118,7 +119,8 @@ class Segment:
     def kernel(self, spot: Spot, name: str) -> Kernel:
         """The ops as a kernel over one tile; an op that has nothing to do there (all padding) is left out."""
         ops = [self._op(place, spot) for place in range(len(self.needs))]
-        return Kernel(name, tuple([op for op in ops if all(axis.extent != 0 for axis in op.space)]))
+        kept = tuple([op for op in ops if all(axis.extent != 0 for axis in op.space)])
+        return Kernel(name, kept, online=self.online)
 
     def _op(self, place: int, spot: Spot) -> Op:
         op, space, names = self.needs[place].op, self.spaces[place], self.renames[place]
@@ -216,6 +218,7 @@ def segments_of(tiled: Tiled) -> list[Segment]:
         _check_mask(need, tiled)
     runs = list(_runs(tiled.schedule.body, ()))
     made = [{need.op.output.tensor.name for need in run} for run, _ in runs]
+    _check_followed(tiled, made)
     read = [{access.tensor.name for need in run for access in need.op.reads} for run, _ in runs]
     found = []
     for place, (run, path) in enumerate(runs):
@@ -223,7 +226,7 @@ def segments_of(tiled: Tiled) -> list[Segment]:
         updated = frozenset([need.op.output.tensor.name for need in run if set(need.op.reduced) & set(path)])
         updated |= tiled.updated & made[place]
         leaving = updated | (made[place] & (elsewhere | tiled.leaving))
-        found.append(Segment(tuple(run), path, leaving, updated))
+        found.append(Segment(tuple(run), path, leaving, updated, tiled.kernel.online))
     return found
 
 
@@ -241,6 +244,17 @@ def _check_mask(need: Need, tiled: Tiled) -> None:
                 f"tile: {op.name!r} is masked over {label!r}, of which a tile of {tiled.tiling.level!r} has a part; "
                 "only the innermost level may cut the labels of a mask"
             )
+
+
+def _check_followed(tiled: Tiled, made: list[set[str]]) -> None:
+    """Refuse a running maximum whose sums other inner kernels make: they would not know by how much it moved."""
+    for item in tiled.rescalings:
+        for need, _ in item.sums:
+            if not any({need.op.output.tensor.name, item.name} <= names for names in made):
+                raise TransformError(
+                    f"online: {need.op.name!r} follows {item.name!r} from another loop of {tiled.tiling.level!r}; with "
+                    "tiles inside tiles both have to run in one"
+                )
 
 
 def _runs(nodes: tuple[Node, ...], path: tuple[str, ...]) -> Iterator[tuple[list[Need], tuple[str, ...]]]:

@@ -97,7 +97,8 @@ class _Line:
             found = [with_names(op, labels, tensors, replaced, ops[op.name], stages[op.stage]) for op in kernel.ops]
             tiles = tuple([tiling.renamed(labels, tensors) for tiling in kernel.tiles])
             section = kernel.section + after
-            self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, section, tiles))
+            online = tuple([labels.get(label, label) for label in kernel.online])
+            self.kernels.append(Kernel(titles[kernel.name], tuple(found), kernel.repeat, section, tiles, online))
         self.loops += [loop.moved(tensors, after) for loop in later.loops]
         made = {op.output.tensor.name: op.output.tensor for kernel in self.kernels[-len(later.kernels) :]
                 for op in kernel.ops}  # fmt: skip

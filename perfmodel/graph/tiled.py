@@ -18,6 +18,8 @@ from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_bytes, part_note
+from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
+from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tilings import Tiling
@@ -64,7 +66,17 @@ class Tiled:
     @cached_property
     def schedule(self) -> Schedule:
         """The order of work in a block."""
-        return schedule_of(self.needs, self.loops, self.leaving)
+        return schedule_of(self.needs, self.loops, self.leaving, self.running)
+
+    @cached_property
+    def running(self) -> dict[str, Running]:
+        """For each label whose running results are corrected, how the values stand to its loop."""
+        return {label: running_of(self.kernel.ops, label) for label in self.kernel.online}
+
+    @cached_property
+    def rescalings(self) -> list[Rescaling]:
+        """The maxima that move while they are used, each with the sums that follow it."""
+        return rescalings_of(self) if self.kernel.online else []
 
     @property
     def assumptions(self) -> tuple[sympy.Rel, ...]:
@@ -75,8 +87,15 @@ class Tiled:
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
         for need, _ in self.runs():
-            if need.op.output.tensor.name in self.tiling.spill:
+            name = need.op.output.tensor.name
+            if name in self.tiling.spill:
                 self._outer_trips(need)
+                if name not in self.leaving:
+                    raise TransformError(
+                        f"tile: {name!r} cannot be spilled: it stays inside {self.kernel.name!r}, where what reads it "
+                        "would have to load it again; return it from the program, or let it be held"
+                    )
+        self.rescalings  # noqa: B018 (an order in which a maximum cannot be followed is refused here)
 
     def runs(self) -> Iterator[tuple[Need, tuple[str, ...]]]:
         """Each place where an op runs, with the loops around it."""
@@ -103,7 +122,7 @@ class Tiled:
         found: list[Work] = []
         for need, path in self.runs():
             found += work(need.op, self.points(need, path), self.results(need, path))
-        return tuple(found)
+        return (*found, *rescaled_work(self, issued=False))
 
     def results(self, need: Need, path: Collection[str], *, padding: bool = False) -> Size:
         """How many means an op completes over all blocks and trips, with or without padding: each is a division."""
@@ -121,13 +140,10 @@ class Tiled:
 
     def issued_works(self) -> tuple[Work, ...]:
         """The work of every block as hardware issues it: in whole tiles."""
-        return tuple(
-            [
-                item
-                for need, path in self.runs()
-                for item in work(need.op, self.issued_points(need, path), self.results(need, path, padding=True))
-            ]
-        )
+        found: list[Work] = []
+        for need, path in self.runs():
+            found += work(need.op, self.issued_points(need, path), self.results(need, path, padding=True))
+        return (*found, *rescaled_work(self, issued=True))
 
     def points(self, need: Need, path: Collection[str]) -> Size:
         """Valid points of an op over all blocks and trips."""
@@ -158,10 +174,14 @@ class Tiled:
             if len(interval.starts) > 1 and len(interval.labels) > 1:
                 raise TransformError(f"tile: {op.name!r} is masked and its {label} overlap between tiles")
 
-    def issued_points(self, need: Need, path: Collection[str]) -> Size:
-        """Points as hardware visits them: whole tiles, ragged edges and masked points included."""
+    def issued_points(self, need: Need, path: Collection[str], among: Collection[str] | None = None) -> Size:
+        """Points as hardware visits them: whole tiles, ragged edges and masked points included.
+
+        ``among`` has the labels that count, where not all do.
+        """
         around = [*self.grid, *path]
-        sizes = [self._issued_length(label, interval) for label, interval in need.space.items()]
+        kept = need.space if among is None else among
+        sizes = [self._issued_length(label, need.space[label]) for label in kept]
         visits = self.visits(need)
         if visits is not None and self.by_visits(visits, path):
             around = [label for label in around if label not in visits.labels]

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, product, scaled, total
+from perfmodel.expressions import Size, ceil_div, product, scaled, total
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.parts import part_bytes, placed
 from perfmodel.graph.schedules import Load
@@ -117,4 +117,5 @@ def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[
     if load.tensor.format.block is not None or len(load.part) - len(others) != by_row + by_key:
         raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
-    return elements, scaled(elements, Fraction(load.tensor.format.bits) / 8)
+    bits = Fraction(load.tensor.format.bits)
+    return elements, scaled(elements, bits / 8) if bits % 8 == 0 else ceil_div(scaled(elements, bits), 8)

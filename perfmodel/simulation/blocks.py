@@ -21,6 +21,7 @@ from perfmodel.graph.scattering import scatters
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
+from perfmodel.simulation.correcting import Corrections
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
 from perfmodel.simulation.points import Held, allowed_points, empty_padding, made_of, operand
@@ -41,6 +42,8 @@ class BlockRun:
         self.watch: frozenset[str] = frozenset()
         self.rounding = Rounding()
         self.stored: set[Any] = set()
+        self.corrections = Corrections(tiled, self.operations)
+        self.unsettled: set[str] = set()  # made with a maximum that still moves: not what is to be stored
         self.visits = {need.op.output.tensor.name: tiled.visits(need) for need in tiled.needs}
         self.stored_visits = {need.op.output.tensor.name: tiled.stored_visits(need.op) for need in tiled.needs}
         self.read_visits = {load.tensor.name: tiled.visits_of(load.tensor) for load, _ in tiled.loads()}
@@ -77,6 +80,10 @@ class BlockRun:
     def _loop(self, loop: Loop, at: Numbers, path: tuple[str, ...]) -> None:
         inside = list(_needs(loop.body))
         around = (*path, loop.label)
+        made = {need.op.output.tensor.name for need in inside}
+        settled, self.unsettled = self.unsettled, self.unsettled | self._moved(loop.label, made)
+        active = self.corrections.active
+        self.corrections.active = active | self.corrections.within(loop.label, made)
         for need in inside:
             if not self._loops_reduced(need, path):
                 self.chip.pop(need.op.output.tensor.name, None)
@@ -88,10 +95,16 @@ class BlockRun:
             for load in loop.loads:
                 self._load(load, here)
             self._nodes(loop.body, here, around)
+        self.unsettled, self.corrections.active = settled, active
         for need in inside:
             if self._loops_reduced(need, around)[:1] == [loop.label]:
                 self._finish(need, at | {loop.label: 0})
                 self._store(need, at)
+
+    def _moved(self, label: str, made: set[str]) -> set[str]:
+        """What the trips of a loop make with a maximum that they move."""
+        running = self.tiled.running.get(label)
+        return set() if running is None else running.unsettled(made)
 
     def _loops_reduced(self, need: Need, path: tuple[str, ...]) -> list[str]:
         return [label for label in path if label in need.op.reduced]
@@ -128,11 +141,14 @@ class BlockRun:
         op = need.op
         name = op.output.tensor.name
         inside = dict(zip(need.space, ends(tuple(need.space.values()), at), strict=True))
-        part = [slice(*inside[label]) for label in op.output.tensor.labels if label in inside]
-        where = tuple([slice(None)] * len(op.output.index) if scatters(op) else part)
-        self._prepare(need, slices(need.output, at), at, path)
+        kept = [slice(*inside[label]) for label in op.output.tensor.labels if label in inside]
+        where = tuple([slice(None)] * len(op.output.index) if scatters(op) else kept)
+        part = slices(need.output, at)
+        self._prepare(need, part, at, path)
         places = {label: np.arange(lo, hi) for label, (lo, hi) in inside.items()}
-        if not self._skipped(self.visits[name], at) and all(len(found) for found in places.values()):
+        visited = not self._skipped(self.visits[name], at)
+        before = self.corrections.begin(need, part, where, self.chip[name].values, visited=visited)
+        if visited and all(len(found) for found in places.values()):
             order = list(need.space)
             shape = tuple([len(places[label]) for label in order])
             grid = {label: _spread(found, order.index(label), len(order)) for label, found in places.items()}
@@ -142,6 +158,8 @@ class BlockRun:
             with np.errstate(all="ignore"):
                 operands = [self._operand(op, *pair) for pair in zip(op.inputs, operands, strict=True)]
                 self._combine(op, where, made_of(op, operands, allowed, grid, order, self.chip))
+        if visited:
+            self.corrections.moved(name, where, before, self.chip[name].values[where])
         self._conclude(need, where, at, path)
 
     def _conclude(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
@@ -238,7 +256,7 @@ class BlockRun:
         import numpy as np
 
         tensor = need.op.output.tensor
-        if tensor.name not in self.tiled.leaving or tensor.name in self.tiled.tiling.spill:
+        if tensor.name not in self.tiled.leaving - self.unsettled or tensor.name in self.tiled.tiling.spill:
             return
         mask = need.op.mask
         if mask is not None and self.tiled.keeps_mask(need.op):

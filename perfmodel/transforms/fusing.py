@@ -64,6 +64,8 @@ def _merged(group: Sequence[Kernel], title: str) -> Kernel:
         for kernel in group:
             if kernel.tiles:
                 raise TransformError(f"fuse: kernel {kernel.name!r} is tiled; fuse first, then tile")
+            if kernel.online:
+                raise TransformError(f"fuse: kernel {kernel.name!r} is online; fuse first, then online")
     for other in group[1:]:
         if other.repeat != first.repeat:
             raise TransformError(
