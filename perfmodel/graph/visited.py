@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, ceil_div, product, scaled, total
+from perfmodel.expressions import Size, product, scaled, total
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.parts import part_bytes, placed
 from perfmodel.graph.schedules import Load
@@ -114,8 +114,8 @@ def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[
     query, key = visits.mask.query, visits.mask.key
     by_row, by_key = query in load.labels, key in load.labels
     others = [part for part in load.part if not set(part.labels) & {query, key}]
-    if load.tensor.format.block is not None or len(load.part) - len(others) != by_row + by_key:
+    form, bits = load.tensor.format, Fraction(load.tensor.format.bits)
+    if form.block is not None or bits % 8 != 0 or len(load.part) - len(others) != by_row + by_key:
         raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
-    bits = Fraction(load.tensor.format.bits)
-    return elements, scaled(elements, bits / 8) if bits % 8 == 0 else ceil_div(scaled(elements, bits), 8)
+    return elements, scaled(elements, bits / 8)
