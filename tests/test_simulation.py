@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,3 +88,26 @@ def test_a_spilled_mean_is_divided_once_on_its_last_trip() -> None:
     x = pm.tensor("x", {"n": 5, "k": 7})
     p = pm.tile(pm.program(pm.mean(x, "k").named("y")), stream={"k": 3, "n": 2}, spill=["y"])
     assert pm.check(p)
+
+
+@pytest.mark.parametrize("row", [10, -1, 0.5, np.nan, 1e30])
+def test_rows_that_are_not_there_are_refused(row: float) -> None:
+    """An input that names rows of a table names whole numbers within it."""
+    table, rows = pm.tensor("T", {"v": 10, "d": 4}), pm.tensor("idx", {"t": 5}, dtype="int32")
+    p = pm.program(pm.gather(table, "v", rows))
+    with pytest.raises(pm.PerfModelError, match="'idx' names rows 0 to 9 of 'T'"):
+        pm.simulate(p, {"T": np.ones((10, 4)), "idx": np.full(5, row)})
+
+
+@pytest.mark.parametrize("array", [np.ones((1, 2, 2)) * 1j, "text", [[[1], [2, 3]]], [[[None, 1], [1, 1]]]])
+def test_what_is_no_array_of_real_numbers_is_refused(array: Any) -> None:
+    """Complex numbers, text, ragged lists and objects are no input."""
+    with pytest.raises(pm.PerfModelError, match="'A' is .*; expected an array of real numbers"):
+        pm.simulate(pm.matmul(2, 2, 2), {"A": array, "B": np.ones((1, 2, 2))})
+
+
+@pytest.mark.parametrize("watch", [5, "q", ["C", "q"]])
+def test_only_what_is_made_can_be_watched(watch: Any) -> None:
+    """The message names what the program makes."""
+    with pytest.raises(pm.LabelError, match="matmul makes C"):
+        pm.simulate(pm.matmul(2, 2, 2), {"A": np.ones((1, 2, 2)), "B": np.ones((1, 2, 2))}, watch=watch)

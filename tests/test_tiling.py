@@ -305,3 +305,17 @@ def test_halos_can_be_forbidden() -> None:
     with pytest.raises(pm.TransformError, match="'relu' is repeated where the tiles of its readers overlap"):
         pm.tile(p, p=4, redundant="forbid")
     assert pm.tile(pm.matmul(8, 8, 8), m=4, n=4, redundant="forbid").flops == 2 * 8**3
+
+
+@pytest.mark.parametrize("level", ["reigsters", "memory", "shraed"])
+def test_a_level_is_none_that_is_misspelt(level: str) -> None:
+    """Tiles stand inside memory; another name of one's own is a level, a near miss of a known one is not."""
+    with pytest.raises(pm.TransformError, match="tiles stand inside memory, at l3, l2, l1, shared, registers"):
+        pm.tile(pm.matmul(8, 8, 8), m=4, level=level)
+    assert pm.tile(pm.matmul(8, 8, 8), m=4, level="cluster").kernels[0].tiles[0].level == "cluster"
+
+
+def test_a_label_is_given_once() -> None:
+    """Neither size wins silently."""
+    with pytest.raises(pm.TransformError, match="'m' is given as a keyword and in grid="):
+        pm.tile(pm.matmul(8, 8, 8), m=4, grid={"m": 2})

@@ -10,7 +10,7 @@ from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, ceil_div, product, scaled, total
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.spans import HULL_NOTE, blocks_touched, interval as spanned
-from perfmodel.graph.sums import lengths_sum
+from perfmodel.graph.sums import MOST_BLOCKS, lengths_sum
 from perfmodel.number_formats import Format
 
 
@@ -62,6 +62,8 @@ def _numbers(inner: Interval, block: int, trips: Mapping[str, Trip]) -> list[dic
         raise DimensionError(
             f"tile: tiles of {inner.labels[0]!r} must be a multiple of the {block} elements that share a scale, or ints"
         )
+    if int(product(counts)) > MOST_BLOCKS:
+        raise DimensionError(f"tile: {product(counts)} tiles to enumerate; at most {MOST_BLOCKS}: take larger tiles")
     numbers = combinations(*[range(int(count)) for count in counts])
     return [dict(zip(inner.labels, found, strict=True)) for found in numbers]
 

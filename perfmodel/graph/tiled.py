@@ -160,14 +160,6 @@ class Tiled:
         pairs = mask.pairs(extents[mask.query], extents[mask.key])
         return product([again, pairs, lengths_sum(others, self.trips)])
 
-    def overlapping(self, need: Need) -> bool:
-        """Whether several blocks make the same results of an op, because windows read around their tiles."""
-        for axis, interval in zip(need.op.output.tensor.axes, need.output, strict=True):
-            trips = [self.trips[label] for label in interval.labels if label in self.grid]
-            if len(trips) == 1 and lengths_sum([interval], self.trips) != axis.extent:
-                return True
-        return False
-
     def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
         """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""
         for label, interval in (("rows", rows), ("keys", keys)):

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import Size
+from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nested import Nested
 from perfmodel.graph.nodes import Tensor
@@ -62,9 +63,10 @@ def simulate(
         raise PerfModelError(f"simulate: expected a program and arrays by name, got {program!r} and {arrays!r}")
     if not isinstance(rounding, bool):
         raise PerfModelError(f"simulate: rounding={rounding!r}: expected True or False")
+    watched = _watched(program, watch)
     how = Rounding(rounding)
     memory, apart = inputs_of(program, arrays, how)
-    kernels = _Kernels(program, memory, scalars_of(program, arrays), how, frozenset(watch))
+    kernels = _Kernels(program, memory, scalars_of(program, arrays), how, watched)
     tensors = program.tensors
     Looping(program, memory, apart, kernels.run, lambda name, v: how.stored(v, tensors[name].format)).all()
     values = cropped(program, {name: memory[name] for name in program.returned})
@@ -96,6 +98,36 @@ def _filled_up(values: Any, extents: tuple[Size, ...]) -> Any:
     stored = zip(extents, values.shape[runs:], strict=True)
     lacking = [(0, 0)] * runs + [(0, int(extent) - end) for extent, end in stored]
     return np.pad(values, lacking) if any(after for _, after in lacking) else values
+
+
+def _watched(program: Program, watch: Iterable[str]) -> frozenset[str]:
+    """The tensors to keep, each of which some op makes."""
+    made = [op.output.tensor.name for op in program.ops]
+    names = [watch] if isinstance(watch, str) else list(watch) if isinstance(watch, Iterable) else None
+    for name in [watch] if names is None else names:
+        if name not in made:
+            raise LabelError(
+                f"simulate: watch={watch!r}: {program.name} makes {listed(made)}{did_you_mean(str(name), made)}"
+            )
+    return frozenset(names or ())
+
+
+def _check_look_ups(program: Program, memory: Mapping[str, Any]) -> None:
+    """An input that names rows of a table names whole numbers of rows that are there."""
+    import numpy as np
+
+    for access in [access for op in program.ops for access in op.reads]:
+        for index, axis in zip(access.index, access.tensor.axes, strict=True):
+            if not isinstance(index, Gathered) or index.by not in memory:
+                continue
+            values = memory[index.by]
+            rows = int(axis.extent)
+            wrong = ~((values >= 0) & (values < rows) & (values == np.floor(values)))
+            if np.any(wrong):
+                raise PerfModelError(
+                    f"simulate: {index.by!r} names rows 0 to {rows - 1} of {access.tensor.name!r}; "
+                    f"it holds {float(values[wrong][0])}"
+                )
 
 
 class _Kernels:
@@ -165,6 +197,7 @@ def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tup
             apart[name] = found
         else:
             memory[name] = found
+    _check_look_ups(program, {**memory, **apart})
     return memory, apart
 
 
@@ -178,7 +211,14 @@ def _shaped(item: Tensor, shape: tuple[int, ...], given: Any, runs: int) -> Any:
     """An input as float64: of the tensor's shape, or, where runs read inputs of their own, one of these a run."""
     import numpy as np
 
-    values = np.asarray(given, dtype=np.float64)
+    try:
+        found = np.asarray(given)
+        whole = found.dtype.kind in "biuf"  # no complex numbers, no text, no objects
+        values = found.astype(np.float64) if whole else None
+    except (ValueError, TypeError):
+        values = None
+    if values is None:
+        raise PerfModelError(f"simulate: {item.name!r} is {type(given).__name__}; expected an array of real numbers")
     if values.shape == shape or (runs > 1 and values.shape == (runs, *shape)):
         return values
     apart = f", or {(runs, *shape)} for one a run" * (runs > 1)

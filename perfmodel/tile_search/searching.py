@@ -12,6 +12,7 @@ from perfmodel.catalogue import Machine
 from perfmodel.errors import (
     CapacityError,
     PerfModelError,
+    TransformError,
 )
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import total_held
@@ -129,6 +130,7 @@ def best_tiles(
         raise PerfModelError(f"best_tiles: by={by!r} is not known; by='bytes' is, other measures are to come")
     room, rows = room_of(on, level, capacity_bytes), number_of(top, "top")
     kernels = chosen(program, only, "best_tiles")
+    _check_levels(kernels, level)
     blocks, loops = labels_cut(program, kernels, grid, stream)
     axes = axes_of(kernels, [*blocks, *loops], sizes)
     spilled = (spill,) if isinstance(spill, str) else tuple(spill)
@@ -160,6 +162,14 @@ def _cut(
     """The program cut at these sizes."""
     grid, stream = [_picked(sizes, [label for label in labels if label in sizes]) for labels in (blocks, loops)]
     return tile(program, grid=grid, stream=stream, only=only, **options)
+
+
+def _check_levels(kernels: Sequence[Kernel], level: str) -> None:
+    for kernel in kernels:
+        for tiling in [tiling for tiling in kernel.tiles if tiling.level != level]:
+            raise TransformError(
+                f"best_tiles: kernel {kernel.name!r} is tiled at {tiling.level!r}; one level at a time is searched"
+            )
 
 
 def _counted(program: Program, kernels: Sequence[Kernel], axes: Sequence[Axis], cut: Cutter) -> Table:

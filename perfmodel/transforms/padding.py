@@ -16,6 +16,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import carried
 from perfmodel.graph.resizing import paddings_of, resized_kernels
+from perfmodel.graph.scattering import scatters
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 
@@ -42,6 +43,9 @@ def pad(program: Program, only: Only = None, **labels: Any) -> Program:
     multiples = {label: size(value, f"pad: {label}") for label, value in labels.items()}
     for label in multiples:
         check_label(program, label, "pad", "pads it")
+    for op in program.ops:
+        if scatters(op) and set(multiples) & {axis.label for axis in op.space}:
+            raise TransformError(f"pad: {op.name!r} adds into places that windows or look-ups name; pad other labels")
     selected = {kernel.name for kernel in chosen(program, only, "pad")}
     known = paddings_of(program.kernels)
     found: dict[str, Padding] = {}

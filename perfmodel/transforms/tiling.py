@@ -6,13 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.errors import CapacityError, LabelError, TransformError, listed
+from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.holding import block_rows, largest_block
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import total_held
+from perfmodel.graph.needs import Need
 from perfmodel.graph.programs import Program
+from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.transforms.fitting import advice
@@ -54,17 +56,12 @@ def tile(
     (True, True)
     """
     checked_program(program, "tile")
-    for name, found in (("grid", grid), ("stream", stream)):
-        if found is not None and not isinstance(found, Mapping):
-            raise LabelError(f"tile: {name} maps labels to sizes, such as {{'m': 128}}; got {found!r}")
-    if not isinstance(level, str) or not level.isidentifier():
-        raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
-    if redundant not in _REDUNDANT:
-        raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
-    if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
-        raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
+    _check_said(grid, stream, level, buffers, spill, redundant)
     for label in (*(grid or {}), *cuts, *(stream or {})):
         check_label(program, label, "tile", "cuts it", _OPTIONS)
+    twice = [label for label in cuts if label in (grid or {})]
+    if twice:
+        raise TransformError(f"tile: {twice[0]!r} is given as a keyword and in grid=; give it once")
     blocks = _sizes({**(grid or {}), **cuts}, "tile")
     loops = _sizes(stream or {}, "tile")
     both = [label for label in blocks if label in loops]
@@ -79,6 +76,24 @@ def tile(
     return program.rewritten(
         tuple(kernels), f"tile({_said(grid or {}, stream or {}, cuts, level, spill, buffers, only)})"
     )
+
+
+def _check_said(grid: Any, stream: Any, level: Any, buffers: Any, spill: Any, redundant: Any) -> None:
+    """Refuse what is no mapping, level, number of buffers, list of names or choice."""
+    for name, found in (("grid", grid), ("stream", stream)):
+        if found is not None and not isinstance(found, Mapping):
+            raise LabelError(f"tile: {name} maps labels to sizes, such as {{'m': 128}}; got {found!r}")
+    if not isinstance(level, str) or not level.isidentifier():
+        raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
+    if isinstance(spill, str) or not isinstance(spill, Collection):
+        raise LabelError(f"tile: spill={spill!r}: names of tensors, such as ['C']")
+    near = did_you_mean(level, _LEVELS[1:])
+    if level == "memory" or (level not in _LEVELS and near):
+        raise TransformError(f"tile: level={level!r}: tiles stand inside memory, at {listed(_LEVELS[1:])}{near}")
+    if redundant not in _REDUNDANT:
+        raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
+    if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
+        raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
 
 
 def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
@@ -138,8 +153,17 @@ def _check_repeated(tiled: Tiled) -> None:
             raise TransformError(
                 f"tile: {need.op.name!r} lacks the grid label {missing[0]!r}: each block along it would repeat it"
             )
-        if tiled.overlapping(need):
+        if _overlapping(tiled, need):
             raise TransformError(f"tile: {need.op.name!r} is repeated where the tiles of its readers overlap (halos)")
+
+
+def _overlapping(tiled: Tiled, need: Need) -> bool:
+    """Whether several blocks make the same results of an op, because windows read around their tiles."""
+    for axis, interval in zip(need.op.output.tensor.axes, need.output, strict=True):
+        trips = [label for label in interval.labels if label in tiled.grid]
+        if len(trips) == 1 and lengths_sum([interval], tiled.trips) != axis.extent:
+            return True
+    return False
 
 
 def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
