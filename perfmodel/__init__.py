@@ -36,7 +36,7 @@ _HOME = homes_of(
             "max maximum mean min minimum optimizer_step pool2d relu rmsnorm rope rsqrt sigmoid silu sin softmax sqrt "
             "square sum tanh where workload"
         ),
-        "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute tile unfuse",
+        "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute split tile unfuse",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
@@ -168,6 +168,7 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         pad as pad,
         reassociate as reassociate,
         recompute as recompute,
+        split as split,
         tile as tile,
         unfuse as unfuse,
     )

@@ -32,6 +32,7 @@ _TRANSFORMS = (
     "im2col",
     "pad",
     "recompute",
+    "split",
     "tile",
     "unfuse",
 )  # a new transform is read once its name stands here
@@ -47,13 +48,22 @@ _EXPECTED: dict[str, tuple[Any, str]] = {
     "str": (str, "text in quotes"),
     "str | None": (str | None, "text in quotes"),
     "Only": (str | list | tuple | None, "a name in quotes, or several in a tuple"),
+    "Names": (str | list | tuple | None, "a name in quotes, or several in a tuple"),
+    "str | Iterable[str]": (str | list | tuple, "a name in quotes, or several in a tuple"),
+    "int | str | Iterable[str] | None": (int | str | list | tuple | None, "a whole number, or names in quotes"),
     "Collection[str]": (list | tuple, "names in quotes in a tuple, such as ('a',)"),
     "Mapping[str, Any] | None": (dict | None, "a dict from labels to sizes, such as {'m': 128}"),
     "Mapping[str, str] | None": (dict | None, "a dict from names to names"),
     "Mapping[str, str | Format] | None": (dict | None, "a dict from names of tensors to formats"),
     "Program": (Program, "a description, such as matmul(m, n, k)"),
 }
-_NAMES = ("Only", "Collection[str]")  # of these, each part is text too
+_NAMES = (
+    "Only",
+    "Names",
+    "str | Iterable[str]",
+    "int | str | Iterable[str] | None",
+    "Collection[str]",
+)  # of these, each part is text too
 _SHOWN = 80
 
 
@@ -209,7 +219,8 @@ def _check(verb: Callable[..., Any], name: str, annotation: str, value: Any) -> 
     kinds, words = _EXPECTED.get(annotation, (object, "a size or plain data"))
     for given, item in _each(name, _signature(verb).parameters[name].kind, value):
         good = isinstance(item, kinds) and (annotation == "Program" or not isinstance(item, Program))
-        if not good or (annotation in _NAMES and not all(isinstance(part, str) for part in item or ())):
+        parts = item if annotation in _NAMES and isinstance(item, list | tuple) else ()
+        if not good or not all(isinstance(part, str) for part in parts):
             shown = f"the program {item.name}" if isinstance(item, Program) else _cut(item)
             raise ExpressionError(f"{verb.__name__}: {given} = {shown}: expected {words}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from strategies import FORMATS, fusings
 import perfmodel as pm
 from perfmodel.graph.indexing import Gathered
 
+COMBINES = ("kernel", "atomic")
 SEEDS = 10  # a chain draws its arrays by one of so many seeds
 Move = Callable[[pm.Program, st.DataObject], pm.Program]
 
@@ -24,6 +26,14 @@ RULES = (
     "share a scale",  # tiles that start inside a block of a scaled format
     "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",
+    "is tiled; split first",
+    "fewer than parts",
+    "masked over",
+    "belongs to a window",
+    "only a single sum, max or min",
+    "that only leaves it",
+    "whose elements share scales",
+    "is cut in the tiles of",
     "is not convex",
     "fuse first, then online",
     "online first, then tile",
@@ -43,6 +53,7 @@ RULES = (
     "lies under a mask",
     "rolled around its end",
     "reads a tensor through a window",  # none does
+    "split or pad, not both",
 )
 
 
@@ -117,6 +128,16 @@ def im2col(program: pm.Program, data: st.DataObject) -> pm.Program:
     return allowed(program, partial(pm.im2col, program, only=only))
 
 
+def split(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """A reduced label in 2 or 3 parts, in one kernel, combined in either way."""
+    found = [(kernel.name, label) for kernel in program.kernels for op in kernel.ops for label in op.reduced]
+    if not found:
+        return program
+    name, label = data.draw(st.sampled_from(found))
+    told: dict[str, Any] = {label: data.draw(st.integers(2, 3)), "combine": data.draw(st.sampled_from(COMBINES))}
+    return allowed(program, partial(pm.split, program, only=name, **told))
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
@@ -128,7 +149,8 @@ MOVES: dict[str, Move] = {
     "tile": tile,
     "cast": cast,
     "pad": pad,
+    "online": online,
+    "split": split,
     "unfuse": unfuse,
     "im2col": im2col,
-    "online": online,
 }

@@ -47,6 +47,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "pad": {"program": ..., "only": None},
     "unfuse": {"program": ..., "only": None},
     "im2col": {"program": ..., "only": None},
+    "split": {"program": ..., "only": None, "combine": "kernel"},
     "fits": {"program": ..., "on": ...},
     "machines": {},
     "format": {"name": ...},

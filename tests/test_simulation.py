@@ -102,7 +102,7 @@ def test_rows_that_are_not_there_are_refused(row: float) -> None:
 @pytest.mark.parametrize("array", [np.ones((1, 2, 2)) * 1j, "text", [[[1], [2, 3]]], [[[None, 1], [1, 1]]]])
 def test_what_is_no_array_of_real_numbers_is_refused(array: Any) -> None:
     """Complex numbers, text, ragged lists and objects are no input."""
-    with pytest.raises(pm.PerfModelError, match="'A' is .*; expected an array of real numbers"):
+    with pytest.raises(pm.PerfModelError, match=r"'A' is .*; expected an array of real numbers"):
         pm.simulate(pm.matmul(2, 2, 2), {"A": array, "B": np.ones((1, 2, 2))})
 
 

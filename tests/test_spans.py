@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from perfmodel.expressions import bind, dims, floor_div
+from perfmodel.expressions import bind, ceil_div, dims, floor_div
 from perfmodel.graph import spans
 from perfmodel.graph.spans import (
     HULL_NOTE,
@@ -233,3 +233,18 @@ def test_floors_are_bounded_on_both_sides() -> None:
     assert at_most(h - 1, even)
     assert not at_most(h, even)
     assert at_most(2 * floor_div(floor_div(h, 3), 2), h)
+
+
+def test_ceilings_are_bounded_as_floors_are() -> None:
+    """4 parts of ceil(h/4) reach the end of h, and less than 4 beyond it."""
+    parts = 4 * ceil_div(h, 4)
+    assert at_most(h, parts)
+    assert at_most(parts, h + 3)
+    assert not at_most(parts, h + 2)
+    assert at_most(h, n * ceil_div(h, n))
+
+
+def test_parts_one_after_another_fill_an_axis_in_symbols() -> None:
+    """n parts of s places touch n s of them; cut off at the end, all of the axis."""
+    assert (Lattice(0, ((s, n), (1, s))).distinct - n * s).expand() == 0
+    assert lattice_span(Lattice(0, ((ceil_div(h, 4), 4), (1, ceil_div(h, 4)))), h) == interval(0, h)

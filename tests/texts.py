@@ -44,6 +44,8 @@ SAME = {
     "unfuse(fuse(softmax(8, 8)))": pm.unfuse(pm.fuse(pm.softmax(8, 8))),
     "im2col(conv2d(height=8, width=8, c_in=2, c_out=2))": pm.im2col(pm.conv2d(height=8, width=8, c_in=2, c_out=2)),
     "recompute(grad(softmax(8, 8)))": pm.recompute(pm.grad(pm.softmax(8, 8))),
+    "split(matmul(64, 64, 4096), k=4, combine='atomic')": pm.split(pm.matmul(64, 64, 4096), k=4, combine="atomic"),
+    "split(matmul(m, n, k), only='matmul', k=4)": pm.split(pm.matmul(m, n, k), only="matmul", k=4),
     "tile(matmul(4096, 4096, 4096), m=128, n=128)": pm.tile(pm.matmul(4096, 4096, 4096), m=128, n=128),
     "tile(fuse(softmax(8, 64)), grid={'m': 4}, stream={'n': 16})": pm.tile(
         pm.fuse(pm.softmax(8, 64)), grid={"m": 4}, stream={"n": 16}

@@ -18,6 +18,7 @@ from perfmodel.graph.nodes import Op
 from perfmodel.graph.operands import Given
 from perfmodel.graph.paddings import valid_extents, valid_results
 from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
+from perfmodel.graph.splits import bound_indices, counted_extents
 from perfmodel.number_formats import Format
 
 Cost = tuple[Size, Size, str]  # elements, bytes, and what is not exact about them
@@ -59,9 +60,9 @@ def points(op: Op) -> Size:
     >>> points(mapped("exp", tensor("x", {"i": 4, "j": 8})).producer)
     32
     """
-    if op.mask is None and not op.padded:
+    if op.mask is None and not op.padded and not bound_indices(op):
         return product([axis.extent for axis in op.space])
-    extents = valid_extents(op)
+    extents = counted_extents(op) if bound_indices(op) else valid_extents(op)
     if op.mask is None:
         return product(list(extents.values()))
     pairs = op.mask.pairs(extents.pop(op.mask.query), extents.pop(op.mask.key))

@@ -8,7 +8,7 @@ paged cache is a gather, whose index is read from another tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import sympy
@@ -32,6 +32,9 @@ class Axis(NamedTuple):
 class Affine:
     """``sum(step * label) + offset``, modulo ``modulo`` where it is given (a roll).
 
+    Beyond the axis a window reads zeros. Where the index is ``bound`` there is no point beyond it: the labels of a
+    split one (``pm.split``) are a place each, and the last part ends where the axis does.
+
     >>> str(Affine((("p", 2), ("r", 1)), -3))
     '2*p + r - 3'
     """
@@ -39,6 +42,7 @@ class Affine:
     terms: tuple[tuple[str, Size], ...]
     offset: Size = 0
     modulo: Size | None = None
+    bound: bool = False
 
     def __str__(self) -> str:
         text = " + ".join(label if step == 1 else f"{_factor(step)}*{label}" for label, step in self.terms)
@@ -97,19 +101,20 @@ def renamed(index: Index, names: Mapping[str, str]) -> Index:
         return names.get(index, index)
     if isinstance(index, Gathered):
         return Gathered(index.by, tuple(names.get(label, label) for label in index.labels))
-    return Affine(tuple((names.get(label, label), step) for label, step in index.terms), index.offset, index.modulo)
+    return replace(index, terms=tuple((names.get(label, label), step) for label, step in index.terms))
 
 
 def resized(index: Index, change: Callable[[Size], Size]) -> Index:
     """The index with every size in it changed (bound to values, say).
 
     >>> resized(Affine((("p", 2),), -3), lambda size: 2 * size)
-    Affine(terms=(('p', 4),), offset=-6, modulo=None)
+    Affine(terms=(('p', 4),), offset=-6, modulo=None, bound=False)
     """
     if not isinstance(index, Affine):
         return index
     terms = tuple((label, change(step)) for label, step in index.terms)
-    return Affine(terms, change(index.offset), None if index.modulo is None else change(index.modulo))
+    modulo = None if index.modulo is None else change(index.modulo)
+    return replace(index, terms=terms, offset=change(index.offset), modulo=modulo)
 
 
 def windowed(index: Index, label: str, window: Affine) -> Index:
@@ -130,7 +135,7 @@ def windowed(index: Index, label: str, window: Affine) -> Index:
             offset += step * window.offset
         else:
             terms.append((name, step))
-    return Affine(tuple(terms), offset, index.modulo)
+    return replace(index, terms=tuple(terms), offset=offset)
 
 
 def distinct(axes: Iterable[Axis], what: str) -> tuple[Axis, ...]:

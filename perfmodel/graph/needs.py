@@ -13,11 +13,13 @@ from typing import TypeAlias
 
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, smallest
+from perfmodel.graph.combining import check_combined
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import all_places, bound_indices, single, unclipped, within_bound
 from perfmodel.graph.tilings import Tiling
 
 _Pick: TypeAlias = Callable[..., Size]  # the smallest or the largest of several sizes
@@ -45,6 +47,23 @@ class Need:
         ('m',)
         """
         return tuple(dict.fromkeys([label for interval in self.space.values() for label in interval.labels]))
+
+    @property
+    def counted(self) -> dict[tuple[str, ...], Interval]:
+        """Intervals whose lengths multiply to its points: each label's, or what labels of a bound index reach.
+
+        >>> from perfmodel import matmul, split
+        >>> need, = needs_of(split(matmul(8, 8, 5), k=2).kernels[0], Tiling(), ["C_partial"])  # parts of 3 and 2
+        >>> need.counted[("k_part", "k")].at({})
+        (0, 5)
+        """
+        found: dict[tuple[str, ...], Interval] = {(label,): interval for label, interval in self.space.items()}
+        for index, extent in bound_indices(self.op):
+            labels = tuple([label for label, _ in index.terms])
+            found = {key: interval for key, interval in found.items() if key[0] not in labels}
+            whole = all_places(self.op, labels, self.space)
+            found[labels] = whole or index_interval(index, self.space, extent)
+        return found
 
     def reads(self, access: Access) -> tuple[Interval, ...]:
         """The part of an input that it reads, axis by axis (all of an axis that is looked up).
@@ -119,10 +138,8 @@ def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[N
                 continue
             cut = axis.label in streamed
             if axis.label in trips and not cut and name in leaving and name not in wanted:
-                raise TransformError(
-                    f"tile: {op.name!r} reduces {axis.label!r}, which is in the grid, and its result leaves the "
-                    f"kernel: blocks would hold partial results; stream {axis.label!r} instead"
-                )
+                check_combined(op, axis.label, tiling)
+                cut = True
             space[axis.label] = _tile(axis.label, axis.extent, trips if cut else {})
         inside = within_mask(op, {axis.label: space[axis.label] for axis in op.space}, trips)
         need = Need(op, inside, tuple([space[label] for label in op.output.tensor.labels]))
@@ -174,8 +191,8 @@ def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) ->
         return Interval.whole(extent)
     hull = Interval((Linear(index.offset),), (Linear(index.offset + 1),))
     for label, step in index.terms:
-        hull = hull.widened(space[label].through(step, 0))
-    hull = hull.clipped(extent)
+        hull = hull.widened((unclipped(space[label]) if index.bound else space[label]).through(step, 0))
+    hull = (within_bound(hull, extent) if index.bound else hull).clipped(extent)
     if _dense(index, space):
         return hull
     terms = tuple([(step, space[label]) for label, step in index.terms])
@@ -184,15 +201,16 @@ def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) ->
 
 def _dense(index: Affine, space: Mapping[str, Interval]) -> bool:
     """Whether windows overlap or touch whatever the tiles: each step is covered by the shorter steps alone."""
-    lengths = []
+    lengths: list[tuple[Size, Size]] = []
     for label, step in index.terms:
         start, stop = space[label].at({}) if not space[label].labels else (0, 1)  # a tile has one element or more
-        lengths.append((step, stop - start))
-    if not all(isinstance(step, int) for step, _ in lengths):
-        return False
+        if not (space[label].labels and single(space[label])):
+            lengths.append((step, stop - start))
     covered: Size = 1
-    for step, length in sorted(lengths, key=lambda term: (term[0], not isinstance(term[1], int))):
-        if (length != 1 or step > 1) and not surely_at_least(covered, step):
+    steps = [pair for pair in lengths if isinstance(pair[0], int)]
+    steps.sort(key=lambda term: (term[0], not isinstance(term[1], int)))
+    for step, length in steps + [pair for pair in lengths if not isinstance(pair[0], int)]:
+        if not (length == 1 and step == 1) and not surely_at_least(covered, step):
             return False
         covered = covered + step * (length - 1)
     return True

@@ -62,9 +62,9 @@ class Lattice:
         """
         steps = [(step, trips) for step, trips in self.steps if trips != 1]
         if len(steps) > 1:
-            if not all(isinstance(step, int) for step, _ in steps):
-                return None
-            steps.sort(key=lambda found: (found[0], not isinstance(found[1], int)))
+            known_first = [found for found in steps if isinstance(found[0], int)]
+            known_first.sort(key=lambda found: (found[0], not isinstance(found[1], int)))
+            steps = known_first + [found for found in steps if not isinstance(found[0], int)]
         hull: Size = 1
         count: Size = 1
         known: Size = 1
@@ -225,7 +225,7 @@ def at_most(smaller: Size, greater: Size) -> bool:
     gap = greater - smaller
     if isinstance(gap, int):
         return gap >= 0
-    while not gap.is_nonnegative and gap.has(sympy.floor):
+    while not gap.is_nonnegative and gap.has(sympy.floor, sympy.ceiling):
         gap, before = _without_floors(gap), gap
         if gap == before:
             break
@@ -233,17 +233,21 @@ def at_most(smaller: Size, greater: Size) -> bool:
 
 
 def _without_floors(value: sympy.Expr) -> sympy.Expr:
-    """A lower bound of a sum: (n - d + 1)/d <= floor(n/d) <= n/d for whole n and positive d."""
+    """A lower bound of a sum: (n - d + 1)/d <= floor(n/d) <= n/d <= ceil(n/d) <= (n + d - 1)/d, n and d > 0 whole."""
     terms = []
     for term in sympy.Add.make_args(value):
-        floors = [factor for factor in sympy.Mul.make_args(term) if isinstance(factor, sympy.floor)]
+        floors = [factor for factor in sympy.Mul.make_args(term) if isinstance(factor, sympy.floor | sympy.ceiling)]
         if len(floors) == 1:
             factor = term / floors[0]
             top, bottom = floors[0].args[0].as_numer_denom()
-            if factor.is_positive and top.is_integer and bottom.is_integer and bottom.is_positive:
-                term = sympy.expand(factor * (top - bottom + 1) / bottom)
-            elif factor.is_negative:
+            whole = top.is_integer and bottom.is_integer and bottom.is_positive
+            near = factor.is_negative if isinstance(floors[0], sympy.floor) else factor.is_positive
+            if near:
                 term = sympy.expand(factor * top / bottom)
+            elif whole and factor.is_positive:
+                term = sympy.expand(factor * (top - bottom + 1) / bottom)
+            elif whole and factor.is_negative:
+                term = sympy.expand(factor * (top + bottom - 1) / bottom)
         terms.append(term)
     return sympy.Add(*terms)
 

@@ -18,6 +18,7 @@ from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, as_size, ceil_div, largest, product, smallest, total
 from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.spans import at_most
+from perfmodel.graph.splits import tiles_in_parts
 
 # Enumerations beyond this are refused: a formula or larger tiles are meant.
 MOST_BLOCKS = 2**22
@@ -63,6 +64,8 @@ def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
         closed = _closed_sum(intervals[0], trips[0])
         if closed is not None:
             return closed
+    if len(intervals) == 1 and not gaps and (filled := tiles_in_parts(intervals[0], trips)) is not None:
+        return filled
     blocks = product(counts)
     if not isinstance(blocks, int) or (blocks > MOST_TERMS and not known):
         return _symbolic_sum(tuple(intervals), tuple(trips))
@@ -87,6 +90,9 @@ def _closed_sum(interval: Interval, trip: Trip) -> Size | None:
     if interval == Interval.tile(trip.label, trip.size, trip.extent):
         return trip.extent
     count = trip.count
+    in_turn = starts[1:] == (0, None) and stops[:2] == (starts[0], starts[0])
+    if in_turn and stops[2] is not None and at_most(stops[2], starts[0] * count):  # they fill [0, ceiling)
+        return stops[2]
     if isinstance(count, int) and not all(_ordered(interval, trip.label, number) for number in (0, count - 1)):
         return None
     if isinstance(count, sympy.Expr) and not _never_crossed(starts, stops, trip):

@@ -10,6 +10,7 @@ import sympy
 
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, product, total
+from perfmodel.graph.combining import moved_by_adding
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Interval, Trip, full_length
 from perfmodel.graph.kernels import Kernel
@@ -22,6 +23,7 @@ from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
+from perfmodel.graph.tile_points import valid_points
 from perfmodel.graph.tilings import Tiling
 from perfmodel.graph.visited import visited_cost
 from perfmodel.graph.visiting import Visits
@@ -147,24 +149,7 @@ class Tiled:
 
     def points(self, need: Need, path: Collection[str]) -> Size:
         """Valid points of an op over all blocks and trips."""
-        labels = set(need.labels)
-        again = self.times(labels, path)
-        mask = need.op.mask
-        parts = valid_parts(need.op, need.space, self.trips)
-        if mask is None:
-            return product([again, lengths_sum(list(parts.values()), self.trips)])
-        extents = dict(need.op.space)
-        rows, keys = need.space[mask.query], need.space[mask.key]
-        others = [interval for label, interval in parts.items() if label not in (mask.query, mask.key)]
-        self._check_masked(need.op, rows, keys)
-        pairs = mask.pairs(extents[mask.query], extents[mask.key])
-        return product([again, pairs, lengths_sum(others, self.trips)])
-
-    def _check_masked(self, op: Op, rows: Interval, keys: Interval) -> None:
-        """Rows and keys of a masked op are disjoint tiles, so that each pair is met in one of them."""
-        for label, interval in (("rows", rows), ("keys", keys)):
-            if len(interval.starts) > 1 and len(interval.labels) > 1:
-                raise TransformError(f"tile: {op.name!r} is masked and its {label} overlap between tiles")
+        return valid_points(self, need, path)
 
     def issued_points(self, need: Need, path: Collection[str], among: Collection[str] | None = None) -> Size:
         """Points as hardware visits them: whole tiles, ragged edges and masked points included.
@@ -253,12 +238,18 @@ class Tiled:
             elements, size = visited_cost(Load(tensor, part), visits, self.trips)
         else:
             elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
-        if tensor.name not in self.tiling.spill:
-            ways = ("read", "write") if tensor.name in self.updated else ("write",)
-            return [Transfer(self.kernel.name, tensor.name, way, elements, size) for way in ways]
-        times = self._outer_trips(need)
-        moved = (product([times, elements]), product([times, size]))
-        return [Transfer(self.kernel.name, tensor.name, way, *moved) for way in ("read", "write")]
+        if tensor.name in self.tiling.spill:
+            times = self._outer_trips(need)
+            moved = (product([times, elements]), product([times, size]))
+            return [Transfer(self.kernel.name, tensor.name, way, *moved) for way in ("read", "write")]
+        if self.added(need):
+            return [Transfer(self.kernel.name, tensor.name, *m) for m in moved_by_adding(self, need, (elements, size))]
+        ways = ("read", "write") if tensor.name in self.updated else ("write",)
+        return [Transfer(self.kernel.name, tensor.name, way, elements, size) for way in ways]
+
+    def added(self, need: Need) -> list[str]:
+        """The grid labels whose blocks add to an op's result in memory."""
+        return [label for label in self.grid if label in need.op.reduced and label in need.labels]
 
     def keeps_mask(self, op: Op) -> bool:
         """Whether both labels of an op's mask are labels of its output."""

@@ -27,7 +27,8 @@ class Tiling:
     ``grid`` labels become blocks, ``stream`` labels loops inside a block (outermost first). ``spill`` names
     accumulators that are read and written on every outer trip instead of being held; ``redundant`` says whether
     ops that lack a grid label may be repeated in each of its blocks; ``buffers`` is 2 where staged inputs are
-    loaded while the last ones are worked on.
+    loaded while the last ones are worked on. ``atomic`` names reduced labels of the grid whose blocks add (or take the
+    maximum) in memory, where a result only leaves the kernel.
 
     >>> Tiling("shared", (Cut("m", 128),)).labels
     ('m',)
@@ -40,6 +41,7 @@ class Tiling:
     redundant: str = "allow"
     buffers: int = 1
     capacity_bytes: Size | None = None
+    atomic: tuple[str, ...] = ()
 
     def resized(self, change: Callable[[Size], Size]) -> Tiling:
         """The tiling with every size in it changed (bound to values, say).
@@ -58,7 +60,7 @@ class Tiling:
         (Cut(label='n', size=64),)
         """
         grid, stream = [tuple([cut for cut in cuts if cut.label in labels]) for cuts in (self.grid, self.stream)]
-        return replace(self, grid=grid, stream=stream)
+        return replace(self, grid=grid, stream=stream, atomic=tuple([name for name in self.atomic if name in labels]))
 
     def renamed(self, labels: Mapping[str, str], tensors: Mapping[str, str]) -> Tiling:
         """The tiling with labels and tensors renamed.
@@ -69,7 +71,9 @@ class Tiling:
         grid, stream = [
             tuple([Cut(labels.get(label, label), size) for label, size in cuts]) for cuts in (self.grid, self.stream)
         ]
-        return replace(self, grid=grid, stream=stream, spill=tuple([tensors.get(name, name) for name in self.spill]))
+        spill = tuple([tensors.get(name, name) for name in self.spill])
+        atomic = tuple([labels.get(label, label) for label in self.atomic])
+        return replace(self, grid=grid, stream=stream, spill=spill, atomic=atomic)
 
     @property
     def sizes(self) -> tuple[Size, ...]:

@@ -6,25 +6,25 @@ value. What a loop trip loads or makes is gone at the next trip, save accumulato
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from itertools import product as combinations
 from typing import Any
 
+from perfmodel.graph.combining import visits_added
 from perfmodel.graph.counting import work
 from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Scalar
-from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
 from perfmodel.graph.schedules import Load, Loop, Node
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
+from perfmodel.simulation.adding import add_in_memory, begin_sums
 from perfmodel.simulation.correcting import Corrections
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, empty_padding, made_of, operand
+from perfmodel.simulation.points import Held, allowed_points, along, divide_mean, empty_padding, made_of, operand
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -46,11 +46,14 @@ class BlockRun:
         self.unsettled: set[str] = set()  # made with a maximum that still moves: not what is to be stored
         self.visits = {need.op.output.tensor.name: tiled.visits(need) for need in tiled.needs}
         self.stored_visits = {need.op.output.tensor.name: tiled.stored_visits(need.op) for need in tiled.needs}
+        self.added = {need.op.output.tensor.name: tiled.added(need) for need in tiled.needs}
+        self.added_visits = {need.op.output.tensor.name: visits_added(tiled, need) for need in tiled.needs}
         self.read_visits = {load.tensor.name: tiled.visits_of(load.tensor) for load, _ in tiled.loads()}
 
     def run(self) -> None:
         """Every block in turn."""
         trips = self.tiled.trips
+        begin_sums(self)
         for numbers in combinations(*[range(int(trips[label].count)) for label in self.tiled.grid]):
             self.chip = {}
             at = dict(zip(self.tiled.grid, numbers, strict=True))
@@ -151,7 +154,7 @@ class BlockRun:
         if visited and all(len(found) for found in places.values()):
             order = list(need.space)
             shape = tuple([len(places[label]) for label in order])
-            grid = {label: _spread(found, order.index(label), len(order)) for label, found in places.items()}
+            grid = {label: along(found, order.index(label), len(order)) for label, found in places.items()}
             allowed = allowed_points(op, grid, shape)
             self._count(op, int(np.prod(shape)) if allowed is None else int(allowed.sum()))
             operands = [operand(item, grid, shape, self.chip, self.scalars) for item in op.inputs]
@@ -223,7 +226,7 @@ class BlockRun:
     def _finish(self, need: Need, at: Numbers) -> None:
         """What is left to do when a reduction is complete: a mean divides by its points, a result is stored."""
         tensor = need.op.output.tensor
-        if tensor.name in self.tiled.tiling.spill or tensor.name in self.tiled.updated:
+        if tensor.name in self.tiled.tiling.spill or tensor.name in self.tiled.updated or self.added[tensor.name]:
             return
         if need.op.function == "mean" or self.rounding.on:
             where = self._complete(need.output, tensor, at)
@@ -234,15 +237,7 @@ class BlockRun:
     def _complete_mean(self, need: Need, where: Any) -> None:
         if need.op.function != "mean" or need.op.output.tensor.name in self.tiled.updated:
             return
-        number, extents, tensor = 1, valid_extents(need.op), need.op.output.tensor
-        for label in need.op.reduced:
-            number *= int(extents[label])
-        held = self.chip[tensor.name].values
-        held[where] = held[where] / number
-        stops = [int(extents[label]) for label in tensor.labels]
-        self.operations["vector"] += math.prod(
-            [max(0, min(part.stop, stop) - part.start) for part, stop in zip(where, stops, strict=True)]
-        )
+        self.operations["vector"] += divide_mean(need.op, self.chip[need.op.output.tensor.name].values, where)
 
     def _complete(self, part: tuple[Interval, ...], tensor: Tensor, at: Numbers) -> tuple[slice, ...]:
         """A part as slices; an axis that an inner, finished loop moves is there in full."""
@@ -268,7 +263,8 @@ class BlockRun:
         if self._left_out(tensor, at):
             return
         where = self._complete(self.tiled.own(need.op), tensor, at)
-        part = (tensor.name, *[(place.start, place.stop) for place in where])
+        added = [at[label] for label in self.added[tensor.name]]
+        part = (tensor.name, *added, *[(place.start, place.stop) for place in where])
         if part in self.stored:  # computed again in a later pass: it was written in the first
             return
         self.stored.add(part)
@@ -276,13 +272,17 @@ class BlockRun:
             empty = 0.0 if need.op.mask is not None else np.nan  # tiles without an allowed pair stay empty
             self.memory[tensor.name] = np.full(tuple([int(extent) for extent in tensor.extents]), empty)
         held = self.chip[tensor.name]
-        self.memory[tensor.name][where] = np.where(held.present[where], held.values[where], 0.0)
-        self.counts.stores[tensor.name] += int(self.memory[tensor.name][where].size)
+        values = np.where(held.present[where], held.values[where], 0.0)
+        if added and tensor.name not in self.tiled.updated:
+            values = add_in_memory(self, need.op, where, values, first=not any(added))
+        self.memory[tensor.name][where] = values
+        self.counts.stores[tensor.name] += int(values.size)
 
     def _left_out(self, tensor: Tensor, at: Numbers) -> bool:
         """Whether this part is not stored here: no pair is allowed in it, or another block makes it first."""
-        cut = [label for label in self.tiled.trips if label not in tensor.labels]
-        return self._skipped(self.stored_visits[tensor.name], at) or any(at.get(label) for label in cut)
+        cut = [label for label in self.tiled.trips if label not in (*tensor.labels, *self.added[tensor.name])]
+        visits = (self.stored_visits[tensor.name], self.added_visits[tensor.name])
+        return any(self._skipped(found, at) for found in visits) or any(at.get(label) for label in cut)
 
 
 def _needs(nodes: tuple[Node, ...]) -> Iterator[Need]:
@@ -291,8 +291,3 @@ def _needs(nodes: tuple[Node, ...]) -> Iterator[Need]:
             yield from _needs(node.body)
         else:
             yield node
-
-
-def _spread(values: Any, place: int, rank: int) -> Any:
-    """A vector along one axis of a space of this rank."""
-    return values.reshape([-1 if axis == place else 1 for axis in range(rank)])

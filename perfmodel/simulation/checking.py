@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, listed
-from perfmodel.expressions import Size, size
+from perfmodel.expressions import Size, as_expression, size
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
@@ -19,6 +19,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
 from perfmodel.graph.resizing import paddings_of, resized_kernels
+from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tilings import Tiling
 from perfmodel.simulation.agreeing import compared
 from perfmodel.simulation.deviations import deviations
@@ -81,8 +82,10 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     """
     if not isinstance(program, Program):
         raise PerfModelError(f"check: expected a program, got {program!r}")
+    program, first = _with_parts(program)
     small = _small_sizes(program, sizes or {})
-    mine, first = _at(program, small), _at(_first(program), small)
+    tied = {label for m in measures(program.kernels, carried(program.loops)) if m.tied for label in m.labels}
+    mine, first = _at(program, small), _at(first, {label: found for label, found in small.items() if label not in tied})
     arrays = _inputs(mine, seed, mine.tensors if rounding else {}) | _inputs(
         first, seed, mine.tensors if rounding else {}
     )
@@ -91,6 +94,21 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     errors, found = compared(mine.returned, run.values, plain.values, bounds)
     counts = count_differences(mine, run.levels)
     return Check(not found, not counts, small, (*counts, *found), errors if rounding else {})
+
+
+def _with_parts(program: Program) -> tuple[Program, Program]:
+    """The program and the first of its history, with the symbols bound that measure what is split: parts of 3 and 1."""
+    found: dict[Any, int] = {}
+    for index, extent in [pair for op in program.ops for pair in bound_indices(op)]:
+        number = next(axis.extent for op in program.ops for axis in op.space if axis.label == index.terms[0][0])
+        many = [number] if isinstance(number, int) else []
+        found |= {} if many else dict.fromkeys(as_expression(number).free_symbols, LARGEST_TILE)
+        more = 2 * (many or [LARGEST_TILE])[0] + 1
+        found = dict.fromkeys(as_expression(extent).free_symbols, more) | found
+    first = _first(program)
+    if not found:
+        return program, first
+    return program.at(found), first.at({symbol: value for symbol, value in found.items() if symbol in first.symbols})
 
 
 def _first(program: Program) -> Program:
@@ -189,7 +207,8 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
 
 def _small_padding(padding: Padding, sizes: Mapping[str, int]) -> Padding:
     """The padding with larger multiples than three replaced by the least from three that pads the small extent."""
-    small = next(multiple for multiple in count(LARGEST_TILE) if sizes[padding.label] % multiple)
+    end = sizes.get(padding.label, padding.extent)
+    small = next(multiple for multiple in count(LARGEST_TILE) if end % multiple)
     kept = [m if isinstance(m, int) and m <= LARGEST_TILE else small for m in padding.multiples]
     return padding._replace(multiples=tuple(kept))
 

@@ -71,9 +71,10 @@ def deviations(program: Program, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
     def run(kernel: Kernel) -> None:
         spilled = {name for tiling in kernel.tiles for name in tiling.spill}
+        added = {label for tiling in kernel.tiles for label in tiling.atomic}
         for op in kernel.ops:
             name = op.output.tensor.name
-            memory[name] = _made(op, memory, scalars, name in spilled)
+            memory[name] = _made(op, memory, scalars, name in spilled or bool(added.intersection(op.reduced)))
 
     with np.errstate(all="ignore"):
         Looping(program, memory, other, run, lambda name, value: _stored(value, forms[name])).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ from perfmodel.errors import PerfModelError
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.nodes import Access, Op
 from perfmodel.graph.operands import Scalar
+from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import bound_indices
 from perfmodel.simulation.numerics import functions, reductions
 
 
@@ -23,7 +26,9 @@ class Held:
 
 
 def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
-    """Which points of an op's space are valid: allowed by its mask, and no padding (None: all).
+    """Which points of an op's space are valid: allowed by its mask, by what bounds its indices, and no padding.
+
+    None stands for all.
 
     >>> from perfmodel.graph.nodes import mapped, tensor
     >>> allowed_points(mapped("exp", tensor("x", {"i": 4})).producer, {}, (4,)) is None
@@ -31,7 +36,8 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
     """
     import numpy as np
 
-    if op.mask is None and not op.padded:
+    bound = bound_indices(op)
+    if op.mask is None and not op.padded and not bound:
         return None
     found = np.ones(shape, dtype=bool)
     if op.mask is not None:
@@ -40,6 +46,9 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
         found = found & pairs[grid[op.mask.query], grid[op.mask.key]]
     for item in op.padded:
         found = found & (grid[item.label] < int(item.extent))
+    for index, extent in bound:
+        place = _place(index, grid, {})
+        found = found & (place >= 0) & (place < int(extent))
     return found
 
 
@@ -53,6 +62,32 @@ def empty_padding(op: Op, values: Any) -> None:
     for item in [item for item in op.padded if item.label in labels]:
         past = [slice(int(item.extent), None) if label == item.label else slice(None) for label in labels]
         values[tuple(past)] = 0.0
+
+
+def along(values: Any, place: int, rank: int) -> Any:
+    """A vector along one axis of a space of this rank.
+
+    >>> import numpy as np
+    >>> along(np.arange(3), 1, 3).shape
+    (1, 3, 1)
+    """
+    return values.reshape([-1 if axis == place else 1 for axis in range(rank)])
+
+
+def divide_mean(op: Op, sums: Any, where: tuple[slice, ...]) -> int:
+    """Divide a part of a mean's sums by how many points each has; returns how many are results, not padding.
+
+    >>> import numpy as np
+    >>> from perfmodel import mean, pad, program, tensor
+    >>> sums = np.full((8,), 6.0)
+    >>> op = pad(program(mean(tensor("x", {"i": 5, "j": 2}), "j")), i=4).ops[0]
+    >>> divide_mean(op, sums, (slice(4, 8),)), sums.tolist()[3:5]  # of 4 elements the last 3 are padding
+    (1, [6.0, 3.0])
+    """
+    extents, labels = valid_extents(op), op.output.tensor.labels
+    sums[where] = sums[where] / math.prod([int(extents[label]) for label in op.reduced])
+    stops = [int(extents[label]) for label in labels]
+    return math.prod([max(0, min(part.stop, stop) - part.start) for part, stop in zip(where, stops, strict=True)])
 
 
 def operand(

@@ -12,7 +12,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 
-_KEYWORDS = {"program", "grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "only"}
+_KEYWORDS = {"program", "grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "atomic", "only"}
 
 
 def capped(tiling: Tiling, most: int) -> Tiling:
@@ -94,11 +94,14 @@ def written(kernel: Kernel, tiling: Tiling, only: str = "") -> str:
     "pm.tile(p, m=8, stream={'k': 4}, level='l2', buffers=2)"
     """
     reduced = {label for op in kernel.ops for label in op.reduced}
-    bare = all(label.isidentifier() and label not in (reduced | _KEYWORDS) for label, _ in tiling.grid)
+    bare = all(
+        label.isidentifier() and label not in ((reduced - {*tiling.atomic}) | _KEYWORDS) for label, _ in tiling.grid
+    )
     parts = [f"{label}={size}" for label, size in tiling.grid] if bare else [f"grid={_mapping(tiling.grid)}"]
     parts += [f"stream={_mapping(tiling.stream)}"] if tiling.stream else []
     parts += [f"level={tiling.level!r}"] * (tiling.level != "shared")
     parts += [f"buffers={tiling.buffers}"] * (tiling.buffers != 1)
+    parts += [f"atomic={tiling.atomic!r}"] * bool(tiling.atomic)
     parts += [f"spill={tiling.spill!r}"] * bool(tiling.spill)
     parts += [f"redundant={tiling.redundant!r}"] * (tiling.redundant != "allow")
     parts += [] if tiling.capacity_bytes is None else [f"capacity_bytes={tiling.capacity_bytes}"]

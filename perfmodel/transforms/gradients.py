@@ -12,6 +12,7 @@ from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import with_tensors
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tracing import check_labels, named_ops, ops_in_order
 from perfmodel.transforms.backward import Backward
 from perfmodel.transforms.casting import refitted
@@ -73,6 +74,8 @@ def _check_ops(program: Program) -> None:
                 raise TransformError(f"grad: {op.name!r} has given counts and no arithmetic to differentiate")
             if op.padded:
                 raise TransformError(f"grad: {op.name!r} runs padded; take the gradient first, then pad both")
+            if bound_indices(op):
+                raise TransformError(f"grad: {op.name!r} is split; take the gradient first, then split both")
             if scatters(op):
                 raise TransformError(f"grad: {op.name!r} adds into places that an index names: its gradient is to come")
 

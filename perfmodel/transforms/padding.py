@@ -17,6 +17,7 @@ from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import carried
 from perfmodel.graph.resizing import paddings_of, resized_kernels
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import bound_indices
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 
@@ -27,8 +28,8 @@ def pad(program: Program, only: Only = None, **labels: Any) -> Program:
     leave the padding out. Issued work, bytes and memory grow, ``flops`` and ``macs`` do not. A multiple that divides
     the extent changes nothing. Labels that measure the same axis are padded together.
 
-    Raises ``TransformError`` for a label that a mask or a roll uses, for a kernel that is tiled (pad first, then
-    tile), and where ``only`` leaves out a kernel that uses the label or a tensor that grows.
+    Raises ``TransformError`` for a label that a mask or a roll uses, for an op that is split, for a kernel that is
+    tiled (pad first, then tile), and where ``only`` leaves out a kernel that uses the label or a tensor that grows.
 
     >>> from perfmodel import matmul
     >>> p = pad(matmul(100, 100, 100), n=64)
@@ -117,6 +118,11 @@ def _own_label(op: Op, measure: Measure) -> str:
 
 def _check_op(op: Op, measure: Measure) -> None:
     label = _own_label(op, measure)
+    if bound_indices(op):
+        raise TransformError(
+            f"pad: op {op.name!r} is split, and parts that end where their label does have no padding: split or pad, "
+            "not both"
+        )
     if op.mask is not None and {op.mask.query, op.mask.key} & set(measure.labels):
         raise TransformError(
             f"pad: {label!r} lies under a mask ({op.mask.describe()}) in op {op.name!r}, whose rows and keys are "

@@ -35,6 +35,7 @@ def tile(
     spill: Collection[str] = (),
     redundant: str = "allow",
     capacity_bytes: Any = None,
+    atomic: Collection[str] = (),
     only: Only = None,
     **cuts: Any,
 ) -> Program:
@@ -45,7 +46,9 @@ def tile(
     large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
     cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
     stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and ``capacity_bytes``
-    refuses a block whose footprint exceeds it. Formulas in symbols take each loop to make two trips or more
+    refuses a block whose footprint exceeds it. ``atomic`` names reduced labels in the grid whose blocks combine in
+    memory a sum, a maximum or a minimum that only leaves the kernel: its identity is written once, and each block
+    reads and writes its part. Formulas in symbols take each loop to make two trips or more
     (``p.assumptions``); ``p.at`` is exact at any size. A second tiling of a kernel at one ``level``
     replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those around "registers",
     and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2".
@@ -70,12 +73,11 @@ def tile(
     room = None if capacity_bytes is None else size(capacity_bytes, "capacity_bytes")
     selected = {kernel.name for kernel in chosen(program, only, "tile")}
     in_grid, in_loops = [tuple([Cut(*pair) for pair in found.items()]) for found in (blocks, loops)]
-    told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room)
+    told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room, _atomic(atomic, blocks))
     bare = frozenset(cuts)
     kernels = [_cut(program, item, told, bare) if item.name in selected else item for item in program.kernels]
-    return program.rewritten(
-        tuple(kernels), f"tile({_said(grid or {}, stream or {}, cuts, level, spill, buffers, only)})"
-    )
+    said = _said(grid or {}, stream or {}, cuts, level, spill, atomic, buffers, only)
+    return program.rewritten(tuple(kernels), f"tile({said})")
 
 
 def _check_said(grid: Any, stream: Any, level: Any, buffers: Any, spill: Any, redundant: Any) -> None:
@@ -100,6 +102,15 @@ def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
     return {label: size(value, f"{verb}: {label}") for label, value in given.items()}
 
 
+def _atomic(labels: Collection[str], blocks: Mapping[str, Size]) -> tuple[str, ...]:
+    """The labels whose blocks add in memory: each of them is in the grid."""
+    found = (labels,) if isinstance(labels, str) else tuple(labels)
+    for label in found:
+        if label not in blocks:
+            raise LabelError(f"tile: atomic={label!r} is not in the grid, which has {listed(blocks)}")
+    return found
+
+
 def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -> Kernel:
     """One kernel with the cuts of the labels that it has."""
     own = {axis.label for op in kernel.ops for axis in op.space}
@@ -109,13 +120,27 @@ def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -
         return kernel
     reduced = {label: op.name for op in kernel.ops for label in op.reduced}
     for label, _ in grid:
-        if label in bare and label in reduced:
+        if label in bare and label in reduced and label not in told.atomic:
             raise TransformError(
                 f"tile: {label!r} is reduced by {reduced[label]!r} in kernel {kernel.name!r}, so blocks along it would "
                 f"each need all of it; say grid={{{label!r}: ..}} for that, or stream={{{label!r}: ..}} to loop over it"
             )
-    tiling = replace(told, grid=grid, stream=stream)
+    atomic = tuple([label for label in told.atomic if label in reduced and label in own])
+    tiling = replace(told, grid=grid, stream=stream, atomic=atomic)
     found = replace(kernel, tiles=_nested(kernel.tiles, tiling))
+    _check(program, found, tiling)
+    return found
+
+
+def checked_kernel(program: Program, kernel: Kernel, tiling: Tiling, inner: Collection[Tiling] = ()) -> Kernel:
+    """The kernel cut by a tiling with others inside it, unless it cannot be.
+
+    >>> from perfmodel import matmul
+    >>> p = matmul(8, 8, 8)
+    >>> checked_kernel(p, p.kernels[0], Tiling(grid=(Cut("m", 4),))).tiles[0].labels
+    ('m',)
+    """
+    found = replace(kernel, tiles=(tiling, *inner))
     _check(program, found, tiling)
     return found
 
@@ -142,8 +167,19 @@ def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
         for tiled in blocks:
             tiled.check()
             _check_repeated(tiled)
+            _check_added(tiled)
         if blocks[0].tiling.capacity_bytes is not None:
             _check_capacity(largest_block(blocks), alone=len(program.kernels) == 1)
+
+
+def _check_added(tiled: Tiled) -> None:
+    """Something adds in memory along each label that is said to."""
+    for label in tiled.tiling.atomic:
+        if label in tiled.grid and not any(label in tiled.added(need) for need in tiled.needs):
+            raise TransformError(
+                f"tile: atomic={label!r}: {tiled.kernel.name!r} has no result over {label!r} that only leaves it; what "
+                "its own ops use has to be complete"
+            )
 
 
 def _check_repeated(tiled: Tiled) -> None:
@@ -179,9 +215,10 @@ def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
 
 
 def _said(*parts: Any) -> str:
-    grid, stream, cuts, level, spill, buffers, only = parts
+    grid, stream, cuts, level, spill, atomic, buffers, only = parts
     said = [f"{label}={value}" for label, value in cuts.items()]
     said += [f"grid={dict(grid)}"] * bool(grid) + [f"stream={dict(stream)}"] * bool(stream)
+    said += [f"atomic={tuple(atomic)}"] * bool(atomic)
     said += [f"spill={tuple(spill)}"] * bool(spill) + [f"level={level!r}"] * (level != "shared")
     said += [f"buffers={buffers}"] * (buffers != 1) + [f"only={only!r}"] * (only is not None)
     return ", ".join(said)

@@ -12,6 +12,7 @@ from perfmodel.graph.merging import accumulator
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.programs import Program
+from perfmodel.graph.splits import bound_indices
 from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 
@@ -53,7 +54,7 @@ def _windows(op: Op) -> list[Access]:
 
 
 def _is_window(index: object) -> bool:
-    return isinstance(index, Affine) and len(index.terms) > 1
+    return isinstance(index, Affine) and len(index.terms) > 1 and not index.bound
 
 
 class _Writer:
@@ -70,7 +71,7 @@ class _Writer:
         for op in kernel.ops:
             copied: dict[Access, Access] = {}
             for access in _windows(op):
-                self._check(kernel, access)
+                self._check(kernel, op, access)
                 copy = self._copy(op, access)
                 copied[access] = copy.output
                 yield replace(kernel, name=self.kernels.fresh("im2col"), ops=(copy,))
@@ -78,9 +79,11 @@ class _Writer:
             ops.append(replace(op, inputs=tuple(inputs)))
         yield replace(kernel, ops=tuple(ops))
 
-    def _check(self, kernel: Kernel, access: Access) -> None:
+    def _check(self, kernel: Kernel, op: Op, access: Access) -> None:
         if kernel.tiles:
             raise TransformError(f"im2col: kernel {kernel.name!r} is tiled; im2col first, then tile")
+        if bound_indices(op):
+            raise TransformError(f"im2col: {op.name!r} is split; im2col first, then split")
         if access.tensor.name in kernel.made:
             raise TransformError(
                 f"im2col: kernel {kernel.name!r} makes {access.tensor.name!r} itself, so its windows cannot be copied "
