@@ -25,17 +25,8 @@ _FROM_SIZES = (
     descriptors.gemv, descriptors.layernorm, descriptors.matmul, descriptors.optimizer_step, descriptors.pool2d,
     descriptors.rmsnorm, descriptors.softmax, descriptors.workload,
 )  # fmt: skip
-_TRANSFORMS = (
-    "cast",
-    "fuse",
-    "grad",
-    "im2col",
-    "pad",
-    "recompute",
-    "split",
-    "tile",
-    "unfuse",
-)  # a new transform is read once its name stands here
+# a new transform is read once its name stands here
+_TRANSFORMS = ("cast", "fuse", "grad", "im2col", "online", "pad", "reassociate", "recompute", "split", "tile", "unfuse")
 _VERBS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in (*_FROM_SIZES, sequence)}
 _VERBS |= {name: getattr(transforms, name) for name in _TRANSFORMS}
 _SIZE_FUNCTIONS = ("ceil", "floor", "ceil_div", "min", "max")  # what parse_size knows

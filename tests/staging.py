@@ -27,13 +27,14 @@ REFUSED = ("blocks would hold partial results", "is masked and its", "would add 
 def arrays_of(program: pm.Program, seed: int = 0) -> dict[str, Array]:
     """Small integers for every input, in float64; indices inside the table for what looks rows up."""
     draw = np.random.default_rng(seed)
-    rows = {
-        index.by: int(extent)
+    tables = [
+        (index.by, int(extent))
         for op in program.ops
         for access in op.reads
         for index, extent in zip(access.index, access.tensor.extents, strict=True)
         if isinstance(index, Gathered)
-    }
+    ]
+    rows = dict(sorted(tables, key=lambda pair: -pair[1]))  # of several tables the smallest
     found = {}
     for item in program.inputs:
         low, high = (0, rows[item.name]) if item.name in rows else (-3, 4)

@@ -43,6 +43,10 @@ SAME = {
     "tile(pad(matmul(60, 64, 64), m=16), m=16)": pm.tile(pm.pad(pm.matmul(60, 64, 64), m=16), m=16),
     "unfuse(fuse(softmax(8, 8)))": pm.unfuse(pm.fuse(pm.softmax(8, 8))),
     "im2col(conv2d(height=8, width=8, c_in=2, c_out=2))": pm.im2col(pm.conv2d(height=8, width=8, c_in=2, c_out=2)),
+    "tile(online(fuse(softmax(8, 64)), 'n'), grid={'m': 4}, stream={'n': 16})": pm.tile(
+        pm.online(pm.fuse(pm.softmax(8, 64)), "n"), grid={"m": 4}, stream={"n": 16}
+    ),
+    "reassociate(fuse(grad(attention(8, 8, 4))))": pm.reassociate(pm.fuse(pm.grad(pm.attention(8, 8, 4)))),
     "recompute(grad(softmax(8, 8)))": pm.recompute(pm.grad(pm.softmax(8, 8))),
     "split(matmul(64, 64, 4096), k=4, combine='atomic')": pm.split(pm.matmul(64, 64, 4096), k=4, combine="atomic"),
     "split(matmul(m, n, k), only='matmul', k=4)": pm.split(pm.matmul(m, n, k), only="matmul", k=4),

@@ -29,8 +29,9 @@ examples:
 """
 _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
-gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with fuse(...), cast(...),
-tile(...) or sequence(...) around it where wanted. A size is a number, or a formula in symbols such as n or 3*h.
+gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with a transform around it
+where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...). A
+size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}

@@ -222,13 +222,14 @@ def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[
     import numpy as np
 
     random = np.random.default_rng(seed)
-    tables = {
-        index.by: int(access.tensor.axes[place].extent)
+    looked_up = [
+        (index.by, int(access.tensor.axes[place].extent))
         for op in program.ops
         for access in op.reads
         for place, index in enumerate(access.index)
         if isinstance(index, Gathered)
-    }
+    ]
+    tables = dict(sorted(looked_up, key=lambda pair: -pair[1]))  # of several tables the smallest: rows that all have
     found: dict[str, Any] = {}
     runs = {name: kernel.repeat for kernel in program.kernels for name in kernel.needed}
     for item in program.inputs:
