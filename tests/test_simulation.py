@@ -111,3 +111,9 @@ def test_only_what_is_made_can_be_watched(watch: Any) -> None:
     """The message names what the program makes."""
     with pytest.raises(pm.LabelError, match="matmul makes C"):
         pm.simulate(pm.matmul(2, 2, 2), {"A": np.ones((1, 2, 2)), "B": np.ones((1, 2, 2))}, watch=watch)
+
+
+def test_a_tile_that_cuts_nothing_cuts_nothing_when_checked() -> None:
+    """All of a reduced label in one tile stays one tile at the small sizes of a check."""
+    assert pm.check(pm.tile(pm.matmul(8, 8, 8), grid={"m": 2, "k": 8}))
+    assert pm.check(pm.tile(pm.softmax(4, 8), grid={"n": 8}))

@@ -20,7 +20,7 @@ from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
 from perfmodel.graph.resizing import paddings_of, resized_kernels
 from perfmodel.graph.splits import bound_indices
-from perfmodel.graph.tilings import Tiling
+from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.simulation.agreeing import compared
 from perfmodel.simulation.deviations import deviations
 from perfmodel.simulation.running import simulate
@@ -185,11 +185,6 @@ def _points(program: Program, sizes: Mapping[str, int]) -> list[int]:
 def _at(program: Program, sizes: Mapping[str, int]) -> Program:
     """The program with small extents, small tiles and small multiples."""
 
-    def shrink(kernel: Kernel, level: int) -> Tiling:
-        most = _largest_tile(kernel, level)
-        small = kernel.tiles[level].resized(lambda value: min(value, most) if isinstance(value, int) else most)
-        return replace(small, capacity_bytes=None)
-
     def op(item: Op) -> Op:
         return replace(item, padded=tuple([_small_padding(padding, sizes) for padding in item.padded]))
 
@@ -199,10 +194,26 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
     kernels = resized_kernels(changed_kernels(program.kernels, op), sizes, carried(program.loops))
     loops = tuple([loop.resized(fewer) for loop in program.loops])
     shrunk = [
-        replace(kernel, tiles=tuple([shrink(kernel, level) for level in range(len(kernel.tiles))]))
-        for kernel in _repeated(kernels, program.loops, loops)
+        replace(kernel, tiles=tuple([_small_tiles(before, level) for level in range(len(kernel.tiles))]))
+        for before, kernel in zip(program.kernels, _repeated(kernels, program.loops, loops), strict=True)
     ]
     return replace(program, kernels=tuple(shrunk), loops=loops, parent=None, step="")
+
+
+def _small_tiles(kernel: Kernel, level: int) -> Tiling:
+    """The tiles of a level, small; one that cuts nothing, as large as its label, goes on cutting nothing."""
+    most = _largest_tile(kernel, level)
+    extents = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
+
+    def small(cut: Cut) -> Cut:
+        sizes = (cut.size, extents[cut.label])
+        if isinstance(sizes[0], int) and isinstance(sizes[1], int) and sizes[0] >= sizes[1]:
+            return cut._replace(size=MOST_POINTS)
+        return cut._replace(size=min(cut.size, most) if isinstance(cut.size, int) else most)
+
+    tiling = kernel.tiles[level]
+    grid, stream = [tuple([small(cut) for cut in cuts]) for cuts in (tiling.grid, tiling.stream)]
+    return replace(tiling, grid=grid, stream=stream, capacity_bytes=None)
 
 
 def _small_padding(padding: Padding, sizes: Mapping[str, int]) -> Padding:

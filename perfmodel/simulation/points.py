@@ -175,7 +175,8 @@ def _indices(entry: Gathered, grid: Mapping[str, Any], chip: Mapping[str, Held])
     import numpy as np
 
     found = np.broadcast_arrays(*[grid[label] for label in entry.labels])
-    return chip[entry.by].values[tuple(found)].astype(int)
+    values = chip[entry.by].values[tuple(found)]  # inputs are checked; what is computed may be no number at all
+    return np.where(np.abs(values) < 2**52, values, -1.0).astype(int)
 
 
 def computed(op: Op, operands: list[Any], allowed: Any, order: list[str]) -> Any:
