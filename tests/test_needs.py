@@ -166,3 +166,13 @@ def touched(outputs: set[int], spacing: dict[str, int], extent: int) -> set[int]
         for tap in range(spacing["taps"])
     }
     return {place for place in places if 0 <= place < extent}
+
+
+def test_what_windows_leave_out_at_their_ends_is_not_loaded() -> None:
+    """One window reads elements 0 and 1, the other, two apart from -1 on, only element 1 of 3: together 2."""
+    x = pm.tensor("x", {"c": 3})
+    wide = pm.window(x, "c", "p", "r", 2, stride=2)  # one output, elements 0 and 1
+    apart = pm.window(x, "c", "q", "s", 1, stride=2, padding=1)  # elements -1, 1 and 3
+    p = pm.fuse(pm.program(pm.exp(wide).named("y"), pm.exp(apart).named("z")))
+    assert [row[3] for row in p.traffic().rows if row[1] == "x"] == [2]
+    assert pm.check(p)

@@ -437,3 +437,11 @@ def test_check_really_pads_at_its_small_sizes() -> None:
     assert (found.sizes["c"], found.sizes["r"]) == (4, 3)
     assert pm.check(p, {"c": 6})  # 6 is a multiple of 3, so it is padded to one of 4
     assert pm.check(pm.tile(pm.pad(pm.matmul("m", "n", "k"), m=64, k=48), m=128, stream={"k": 32}))
+
+
+@pytest.mark.parametrize("label", ["p", "q", "r", "s", "c"])
+def test_labels_that_scatter_are_not_padded(label: str) -> None:
+    """A pooling's gradient adds into places that its windows name."""
+    backward = pm.grad(pm.pool2d(height=4, width=4, channels=1, kernel=2, stride=2))
+    with pytest.raises(pm.TransformError, match="adds into places that windows or look-ups name"):
+        pm.pad(backward, **{label: 3})

@@ -112,3 +112,10 @@ def test_placed_is_the_interval_at_its_number(size: int, extent: int, taps: int,
     assert there.at({}) == part.at({"m": number})
     assert there.length_at({}) == part.length_at({"m": number})
     assert placed(part, {"n": 5}) == part
+
+
+def test_tiles_of_shared_scales_beyond_the_limit_are_refused() -> None:
+    """2^40 columns in tiles of 4 would be listed one by one: 4 is no multiple of the 32 that share a scale."""
+    p = pm.cast(pm.matmul(2**20, 2**40, 2**20), "mxfp4")
+    with pytest.raises(pm.DimensionError, match="tiles to enumerate"):
+        _ = pm.tile(p, n=4).bytes

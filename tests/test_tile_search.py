@@ -284,3 +284,10 @@ def test_formulas_are_used_where_there_are_any(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tables, "MOST_ONE_BY_ONE", 0)
     found = pm.best_tiles(pm.matmul(100, 100, 100), sizes="all", capacity_bytes=8192)
     assert found.candidates == 100**3
+
+
+def test_one_level_at_a_time_is_searched() -> None:
+    """Memory's bytes say nothing of tiles inside tiles, so they would be a wrong measure."""
+    outer = pm.tile(pm.matmul(64, 64, 64), m=16, n=16, level="l2")
+    with pytest.raises(pm.TransformError, match="kernel 'matmul' is tiled at 'l2'"):
+        pm.best_tiles(outer, capacity_bytes=500)

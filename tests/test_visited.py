@@ -108,3 +108,12 @@ def test_scaled_formats_in_symbols_are_counted_at_sizes() -> None:
     load = Load(pm.tensor("K", {"kv": n}, dtype="mxfp4"), (Interval.tile("kv", 2, n),))
     with pytest.raises(pm.DimensionError, match="bind the symbols"):
         visited_cost(load, Visits(causal(), n, n, rows, across), {"q": rows, "kv": across})
+
+
+def test_masked_tiles_of_odd_bits_are_counted_at_sizes() -> None:
+    """Each part is rounded up to whole bytes, which no sum of elements is; in ints they are counted."""
+    n = pm.dims("n")
+    p = pm.cast(pm.fuse(pm.attention(n, n, 8, causal=True)), K="int4")
+    with pytest.raises(pm.DimensionError, match="bind the symbols"):
+        pm.tile(p, grid={"q": 4}, stream={"kv": 2})
+    assert pm.check(pm.tile(p.at(n=9), grid={"q": 4}, stream={"kv": 2}))
