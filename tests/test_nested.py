@@ -124,6 +124,8 @@ def test_a_level_that_no_tile_names_is_refused() -> None:
     """The levels that there are stand in the message."""
     with pytest.raises(pm.LabelError, match="no tiles that ask 'l1'; its levels are l2, memory"):
         blocked(pm.matmul(64, 64, 64), ("l2", 16), ("shared", 4)).traffic("l1")
+    with pytest.raises(pm.LabelError, match=r"no tiles that ask \[\]"):
+        pm.matmul(64, 64, 64).traffic([])  # type: ignore[arg-type]
 
 
 def test_masked_labels_are_cut_by_the_innermost_level_alone() -> None:

@@ -117,3 +117,12 @@ def test_a_tile_that_cuts_nothing_cuts_nothing_when_checked() -> None:
     """All of a reduced label in one tile stays one tile at the small sizes of a check."""
     assert pm.check(pm.tile(pm.matmul(8, 8, 8), grid={"m": 2, "k": 8}))
     assert pm.check(pm.tile(pm.softmax(4, 8), grid={"n": 8}))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [({"sizes": 5}, "sizes map labels"), ({"seed": -1}, "seed=-1"), ({"seed": "x"}, "seed='x'")]
+)
+def test_what_a_check_is_given_is_checked(given: dict[str, Any], said: str) -> None:
+    """Sizes are a mapping, a seed a whole number."""
+    with pytest.raises(pm.PerfModelError, match=said):
+        pm.check(pm.matmul(4, 4, 4), **given)

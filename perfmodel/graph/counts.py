@@ -196,7 +196,7 @@ class Counted:
         return Table(title, columns if noted else columns[:-1], tuple([r if noted else r[:-1] for r in rows]))
 
     def _check_level(self, level: str, known: Collection[str]) -> None:
-        if level not in known:
+        if not isinstance(level, str) or level not in known:
             raise LabelError(
                 f"traffic: {self.name} has no tiles that ask {level!r}; its levels are {listed(sorted(known))}"
                 f"{did_you_mean(str(level), known)}"

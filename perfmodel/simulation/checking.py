@@ -82,6 +82,10 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     """
     if not isinstance(program, Program):
         raise PerfModelError(f"check: expected a program, got {program!r}")
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise LabelError(f"check: sizes map labels to extents, such as {{'m': 7}}; got {sizes!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise PerfModelError(f"check: seed={seed!r}: a whole number from 0 on")
     program, first = _with_parts(program)
     small = _small_sizes(program, sizes or {})
     tied = {label for m in measures(program.kernels, carried(program.loops)) if m.tied for label in m.labels}
