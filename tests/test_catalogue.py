@@ -19,6 +19,7 @@ FIRST_FOURTEEN = {
     "b200-sxm", "l4", "rtx-4090", "mi300x", "tpu-v5e", "tpu-v5p", "lecture-cpu",
 }  # fmt: skip
 T, G = 10**12, 10**9
+NOT_TWICE = {("b300-sxm", "fp4")}  # 14 dense, 18 sparse: a dense peak is never half of a sparse one unread
 MIB, GIB = 2**20, 2**30
 
 each_chip = pytest.mark.parametrize("name", machines())
@@ -67,9 +68,9 @@ def test_peaks_are_units_times_rate_times_clock(name: str) -> None:
 
 @each_chip
 def test_sparse_peaks_are_twice_the_dense(name: str) -> None:
-    """Structured sparsity of 2 in 4 doubles the rate; a sparse figure stands only under its own name."""
+    """Structured sparsity of 2 in 4 doubles the rate, but for one fp4; a sparse figure stands only under its own name."""
     for peak in machine(name).peaks:
-        if peak.sparse_flops_per_s is not None:
+        if peak.sparse_flops_per_s is not None and (name, peak.format) not in NOT_TWICE:
             assert peak.sparse_flops_per_s == pytest.approx(2 * peak.flops_per_s, rel=0.001)
 
 

@@ -49,9 +49,9 @@ def test_a_bare_h100_is_refused_with_its_variants() -> None:
 
 
 def test_an_inexact_name_is_refused_with_the_nearest() -> None:
-    """A V100 has several capacities and forms, of which the catalogue has one: it is offered, never taken."""
-    with pytest.raises(MachineError, match="no chip is named 'V100'; the nearest is v100-sxm2-16gb"):
-        machine("V100")
+    """A P100 has several forms, of which the catalogue has one: it is offered, never taken."""
+    with pytest.raises(MachineError, match="no chip is named 'P100'; the nearest is p100-pcie-16gb"):
+        machine("P100")
     with pytest.raises(MachineError, match=r"no chip 'h100-smx' \(did you mean 'h100-sxm'\?\); there are "):
         machine("h100-smx")
 
