@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from perfmodel.catalogue.building import family_or_name
 from perfmodel.catalogue.chips import Machine
 from perfmodel.catalogue.parts import KINDS, SCOPES, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
+from perfmodel.catalogue.plain import plain_sheet
 from perfmodel.catalogue.tables import Table
 from perfmodel.errors import FormatError, MachineError, listed
 from perfmodel.number_formats import format as number_format
@@ -86,6 +87,9 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
         raise MachineError(f"{file}: {len(text)} characters; a data sheet has at most {LONGEST_SHEET}")
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
         raise MachineError(f"{file}: a line of a data sheet has at most {LONGEST_LINE} characters")
+    plain = plain_sheet(text)
+    if plain is not None:
+        return plain
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
