@@ -30,7 +30,7 @@ def load_width(shape: KernelShape) -> Any:
     import numpy
 
     rows = [shape.k * shape.bits / 8, shape.n * shape.bits / 8]
-    found = 1.0
+    found: Any = 1.0
     for length in rows:
         for part in (8, 4, 2):
             found = numpy.where(length % (2 * part) != 0, numpy.minimum(found, (part / VECTOR_BYTES) ** 0.5), found)

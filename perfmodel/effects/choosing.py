@@ -64,7 +64,13 @@ def _seconds(shape: KernelShape, tried: Tile, setting: Setting) -> Any:
 
 
 def narrowed(shape: KernelShape, **sizes: Any) -> KernelShape:
-    """The shape with other extents, its bytes and work in proportion (for what-if remarks)."""
+    """The shape with other extents, its bytes and work in proportion (for what-if remarks).
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> narrowed(shape_of(matmul(1793, 64, 64).counted[0]).numbers(), m=1792.0).work == (2 * 1792 * 64 * 64.0,)
+    True
+    """
     ratio = {name: sizes[name] / getattr(shape, name) for name in sizes}
     m, n, k = (ratio.get(name, 1.0) for name in "mnk")
     a_bytes, b_bytes, c_bytes = shape.a_bytes * m * k, shape.b_bytes * n * k, shape.c_bytes * m * n

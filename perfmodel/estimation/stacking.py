@@ -25,7 +25,7 @@ class Stacked:
     >>> from perfmodel import estimate, matmul
     >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
     >>> found.tile, found.steps[0][0], found.steps[-1][0]
-    (Tile(m=128, n=256, splits=1), 'roofline', 'launch')
+    (Tile(m=128, n=128, splits=1), 'roofline', 'launch')
     """
 
     shape: KernelShape
@@ -38,12 +38,23 @@ class Stacked:
 
     @property
     def time_s(self) -> float:
-        """Seconds of one run, all effects included."""
+        """Seconds of one run, all effects included.
+
+        >>> from perfmodel import estimate, matmul
+        >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
+        >>> found.time_s == found.steps[-1][1]
+        True
+        """
         return float(self.parts.time_s)
 
     @property
     def overhead_s(self) -> float:
-        """Seconds that neither compute nor memory takes: launch, and adding up partial sums."""
+        """Seconds that neither compute nor memory takes: launch, and adding up partial sums.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(64, 64, 64), "h100-sxm", without="launch").kernels[0].real.overhead_s
+        0.0
+        """
         return float(self.parts.launch_s + self.parts.split_s)
 
 
