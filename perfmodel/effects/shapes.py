@@ -95,16 +95,16 @@ class KernelShape:
         return replace(self, work=work, **arrays)
 
     def part(self, which: Any) -> KernelShape:
-        """The arrays at some places, with an axis more for the candidates of a search.
+        """The arrays at some places, with two axes more: for the tiles and the splits of a search.
 
         >>> import numpy
         >>> from perfmodel import matmul
         >>> shape = shape_of(matmul("n", 8, 8).counted[0]).at({"n": numpy.array([1, 2, 3])}, 3)
         >>> shape.part(slice(0, 2)).m.shape
-        (2, 1)
+        (2, 1, 1)
         """
-        found = {name: getattr(self, name)[which, None] for name in _NUMBERS}
-        return replace(self, work=tuple([item[which, None] for item in self.work]), **found)
+        found = {name: getattr(self, name)[which, None, None] for name in _NUMBERS}
+        return replace(self, work=tuple([item[which, None, None] for item in self.work]), **found)
 
 
 def shape_of(count: KernelCount) -> KernelShape:

@@ -48,6 +48,7 @@ EFFECTS = {
     "launch": "the shortest that a kernel takes",
 }
 NAMES = tuple(EFFECTS)
+NOTHING = 0.0
 GEMM_ONLY = NAMES[1:9]  # those that need a tile
 
 
@@ -109,7 +110,9 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     on, chip = setting.on, setting.chip
     split = 0.0
     if shape.kind == CONTRACTION and tile is not None:
-        compute = numpy.maximum(_contraction_s(shape, tile, setting), _others_s(shape, setting))
+        compute, others = _contraction_s(shape, tile, setting), _others_s(shape, setting)
+        if others is not NOTHING:
+            compute = numpy.maximum(compute, others)
         if "split-k" in on:
             split = split_s(shape, tile, chip)
     else:
@@ -117,7 +120,7 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     memory = _memory_s(shape, tile, setting)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
     launch = chip.constants.launch_s + setting.protocol.launch_s if "launch" in on else 0.0
-    return Parts(compute, memory, split, launch, both + split + launch)
+    return Parts(compute, memory, split, launch, both + (split + launch))
 
 
 def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
@@ -157,6 +160,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
     import numpy
 
     by_unit: dict[str, Any] = {}
+    found: Any = NOTHING
     for place, (amount, peak) in enumerate(zip(shape.work, setting.rates.peaks, strict=True)):
         if peak is None or (place in shape.contracting and not everything):
             continue
@@ -164,7 +168,6 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
         if "power" in setting.on and place in shape.contracting:
             seconds = sustained_s(seconds, setting.chip, setting.protocol.switching)
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
-    found: Any = 0.0
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
     return found

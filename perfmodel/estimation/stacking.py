@@ -90,7 +90,7 @@ def stacked(
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
     parts = kernel_parts(shape, tile, setting)
     steps = [(name, _after(relevant[: place + 1], shape, tile, setting)) for place, name in enumerate(relevant)]
-    lent = f"{machine.name} has no calibrated constants of its own: those of {chip.lender} stand in"
+    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
     left_out = [shape.note] if shape.note else []
     return Stacked(shape, setting, tile, _plain(parts), tuple(steps), tuple(left_out), (lent,) if chip.lender else ())
 
