@@ -17,7 +17,7 @@ SUBLANES = 8
 
 
 def load_width(shape: KernelShape) -> Any:
-    """The share of the feed that the rows of A and B allow, by the length of k and n: the fourth root of the load's width.
+    """The share of the feed that the rows of A and B allow: the fourth root of the width of a load.
 
     A narrower load takes more instructions, which hide behind one another in part.
 
