@@ -101,6 +101,8 @@ def stacked(
     if chip is None:
         return _padded(shape, found, names) if machine.kind == "tpu" else None
     setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
+    if not shape.bytes and not any(setting.rates.peaks):
+        return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
