@@ -14,8 +14,9 @@ from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
-from perfmodel.effects.few_blocks import bandwidth_share
+from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
+from perfmodel.effects.launch import launched_s
 from perfmodel.effects.occupancy import resident
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
@@ -119,7 +120,10 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
         compute = _others_s(shape, setting, everything=True)
     memory = _memory_s(shape, tile, setting)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
-    launch = chip.constants.launch_s + setting.protocol.launch_s if "launch" in on else 0.0
+    launch = 0.0
+    if "launch" in on:
+        grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
+        launch = launched_s(chip, grid, setting.protocol.launch_s)
     return Parts(compute, memory, split, launch, both + (split + launch))
 
 
@@ -180,5 +184,5 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
         moved = moved + reread_bytes(shape, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
-        rate = rate * bandwidth_share(blocks(shape, tile), chip.units)
+        return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
     return moved / rate
