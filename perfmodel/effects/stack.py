@@ -16,7 +16,7 @@ from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
-from perfmodel.effects.launch import launched_s
+from perfmodel.effects.launch import extra_s, launched_s
 from perfmodel.effects.occupancy import resident
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
@@ -50,6 +50,7 @@ EFFECTS = {
 }
 NAMES = tuple(EFFECTS)
 NOTHING = 0.0
+IDEAL = frozenset(NAMES[:1])
 GEMM_ONLY = NAMES[1:9]  # those that need a tile
 
 
@@ -124,6 +125,8 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     if "launch" in on:
         grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
+    if setting.protocol.kernels and setting.on != IDEAL:
+        launch = launch + extra_s(shape, chip, setting.protocol)
     return Parts(compute, memory, split, launch, both + (split + launch))
 
 
