@@ -133,8 +133,8 @@ def _collected(rows: Iterable[Table], read: Callable[[Table], tuple[Part, Named]
 
 
 def _figures(table: Table, keys: Iterable[str], prefix: str = "", required: bool = False) -> Named:
-    found = {f"{prefix}{key}": table.figure(key, required=required) for key in keys}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    present = [key for key in keys if required or key in table.values]
+    return {f"{prefix}{key}": figure for key in present if (figure := table.figure(key, required=required)) is not None}
 
 
 def _count(units: Table) -> Named:
