@@ -81,8 +81,6 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
-    import tomllib
-
     if len(text) > LONGEST_SHEET:
         raise MachineError(f"{file}: {len(text)} characters; a data sheet has at most {LONGEST_SHEET}")
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
@@ -90,6 +88,8 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
     plain = plain_sheet(text)
     if plain is not None:
         return plain
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
