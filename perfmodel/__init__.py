@@ -41,6 +41,7 @@ _HOME = homes_of(
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
+        "perfmodel.mechanisms": "bank_conflicts divergence latency_hiding littles_law occupancy transactions",
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
         "perfmodel.tile_search": "best_tiles",
@@ -148,6 +149,14 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         sequence as sequence,
         tensor as tensor,
         window as window,
+    )
+    from perfmodel.mechanisms import (
+        bank_conflicts as bank_conflicts,
+        divergence as divergence,
+        latency_hiding as latency_hiding,
+        littles_law as littles_law,
+        occupancy as occupancy,
+        transactions as transactions,
     )
     from perfmodel.number_formats import (
         Format as Format,
