@@ -117,36 +117,27 @@ class LatencyHiding(Answer):
 
 
 def busy_cycles(latency_cycles: int, work_cycles: int, threads: int, rounds: int) -> tuple[int, int]:
-    """One scheduler run cycle by cycle: of the cycles after all threads have begun, how many there are and are busy.
+    """One scheduler run cycle by cycle: how many cycles, after every thread has worked once, and how many were busy.
 
-    Each cycle the first thread in line that does not wait issues one instruction; after its last it waits.
+    Each cycle the first thread in line that does not wait issues one instruction; after its last it waits. After the
+    time of one thread's work and waiting, or of all threads' work where that is longer, the pattern repeats.
 
-    >>> busy_cycles(12, 3, 1, rounds=4)
-    (60, 12)
+    >>> busy_cycles(12, 3, threads=1, rounds=4) == (4 * (3 + 12), 4 * 3)
+    True
     """
-    ready, left = [0] * threads, [work_cycles] * threads
-    turn = busy = start = cycle = 0
-    period = work_cycles * max(threads, 1) + latency_cycles + work_cycles
-    while cycle < 2 * period * (rounds + 1):
-        order = [(turn + step) % threads for step in range(threads)]
-        running = next((each for each in order if ready[each] <= cycle), None)
-        busy += running is not None
-        cycle += 1
-        if running is not None:
-            left[running] -= 1
-            turn = running
-            if not left[running]:
-                left[running], ready[running], turn = work_cycles, cycle + latency_cycles, (running + 1) % threads
-        if cycle == start + _length(latency_cycles, work_cycles, threads) * (1 if not start else rounds):
-            if start:
-                break
-            start, busy = cycle, 0
-    return cycle - start, busy
-
-
-def _length(latency_cycles: int, work_cycles: int, threads: int) -> int:
-    """After so many cycles every thread has worked and waited once, and the pattern repeats."""
-    return max(work_cycles + latency_cycles, work_cycles * threads)
+    period = max(work_cycles + latency_cycles, work_cycles * threads)
+    ready, left, first, busy = [0] * threads, [work_cycles] * threads, 0, 0
+    for cycle in range(period * (rounds + 1)):
+        line = [*range(first, threads), *range(first)]
+        running = next((each for each in line if ready[each] <= cycle), None)
+        if running is None:
+            continue
+        busy += cycle >= period
+        left[running] -= 1
+        first = running
+        if not left[running]:
+            left[running], ready[running], first = work_cycles, cycle + 1 + latency_cycles, (running + 1) % threads
+    return period * rounds, busy
 
 
 def littles_law(machine_or_rate: Any, latency_s: float, *, request_bytes: int = 128) -> InFlight:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import CapacityError
-from perfmodel.mechanisms.allotting import Block, fitting, warps_of
+from perfmodel.mechanisms.allotting import Block, by_warps, fitting, warp_registers, warps_of
 from perfmodel.mechanisms.answering import counted
 from perfmodel.showing import percent
 
@@ -118,11 +118,9 @@ def worked(o: Occupancy) -> list[str]:
 
 
 def _why(o: Occupancy, name: str) -> str:
-    from perfmodel.mechanisms.residency import given_registers
-
     limits = o.limits
     if name == "registers":
-        return given_registers(o)
+        return _given_registers(o)
     if name == "shared memory":
         kept = f" ({limits.shared_reserved_bytes:,} reserved)" if limits.shared_reserved_bytes else ""
         return f"{o.allocated_shared_bytes:,} bytes a block{kept} of {limits.shared_bytes or 0:,}"
@@ -131,6 +129,16 @@ def _why(o: Occupancy, name: str) -> str:
     if limits.max_warps is None:
         return f"{o.threads:,} threads a block of {limits.max_threads:,}"
     return f"{counted(o.warps_per_block, 'warp')} a block of {limits.max_warps:,}"
+
+
+def _given_registers(o: Occupancy) -> str:
+    """What a warp's registers come to, in words."""
+    limits, each = o.limits, warp_registers(o.limits, o.block)
+    if not by_warps(limits) or not each:
+        return f"{o.registers:,} a thread, {o.registers * o.threads:,} a block of {limits.registers or 0:,}"
+    warps = (limits.registers or 0) // limits.partitions // each * limits.partitions
+    inside = f" in {limits.partitions} partitions" if limits.partitions > 1 else ""
+    return f"{each / limits.warp:g} a thread as given out, {each:,} a warp; {counted(warps, 'warp')}{inside}"
 
 
 def _broken(o: Occupancy, rule: str) -> str:

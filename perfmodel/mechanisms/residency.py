@@ -16,10 +16,8 @@ from perfmodel.mechanisms.allotting import (
     Block,
     block_registers,
     block_shared,
-    by_warps,
     fitting,
     room,
-    warp_registers,
     warps_of,
 )
 from perfmodel.mechanisms.answering import Answer, call, counted, whole
@@ -286,17 +284,3 @@ class Occupancy(Answer):
         from perfmodel.mechanisms.remedies import worked
 
         return worked(self)
-
-
-def given_registers(o: Occupancy) -> str:
-    """What a warp's registers come to, in words.
-
-    >>> given_registers(occupancy("8.0", threads=224, registers=92))
-    '96 a thread as given out, 3,072 a warp; 20 warps in 4 partitions'
-    """
-    limits, each = o.limits, warp_registers(o.limits, o.block)
-    if not by_warps(limits) or not each:
-        return f"{o.registers:,} a thread, {o.registers * o.threads:,} a block of {limits.registers or 0:,}"
-    warps = (limits.registers or 0) // limits.partitions // each * limits.partitions
-    inside = f" in {limits.partitions} partitions" if limits.partitions > 1 else ""
-    return f"{each / limits.warp:g} a thread as given out, {each:,} a warp; {counted(warps, 'warp')}{inside}"
