@@ -56,6 +56,12 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
+    "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
+    "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
+    "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
+    "bank_conflicts": {"index": ...},
+    "latency_hiding": {"latency_cycles": ..., "work_cycles": 1},
+    "littles_law": {"machine_or_rate": ..., "latency_s": ...},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -110,7 +116,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = ("descriptors", "bounds", "mechanisms", "effects", "estimation", "comparing", "tile_search")
 
 
 def documented() -> Iterator[tuple[str, Any]]:

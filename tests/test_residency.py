@@ -115,6 +115,16 @@ def test_warps_are_shared_out_by_partitions() -> None:
     assert real.fraction == 14 / 64
 
 
+def test_limits_of_another_kind_of_chip_can_be_given() -> None:
+    """A CU of CDNA3: 4 SIMDs of 8 waves of 64 lanes, 512 registers a lane in each SIMD, 64 KiB of LDS.
+
+    128 registers a lane: 512 / 128 = 4 waves in each of 4 SIMDs, of 32; blocks of 256 are 4 waves.
+    """
+    cu = {"warp": 64, "max_warps": 32, "partitions": 4, "registers": 4 * 512 * 64, "shared_bytes": 64 * KIB}
+    found = pm.occupancy(cu, threads=256, registers=128)
+    assert (found.blocks, found.warps, found.fraction) == (4, 16, 0.5)
+
+
 def test_plain_limits_round_nothing() -> None:
     """33 registers in 65,536: 1,985 threads, so 7 blocks of 256 and 19 of 100; the chip gives out 40 each."""
     plain = {"max_threads": 2048, "registers": 65_536}
@@ -246,6 +256,14 @@ def eval_like(text: str) -> Occupancy:
     return pm.occupancy(*arguments, **{each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg})
 
 
+def test_a_machine_of_ones_own_shows_itself() -> None:
+    """What makes it, and its own number of units."""
+    half = pm.machine("h100-sxm").replace(units=66)
+    o = pm.occupancy(half)
+    assert repr(o).startswith("occupancy(pm.machine('h100-sxm').replace(units=66))")
+    assert o.resident_blocks == 66 * 4
+
+
 def test_a_mapping_shows_itself() -> None:
     """What makes it again, and threads in place of warps."""
     o = pm.occupancy({"max_threads": 1536, "max_blocks": 4}, threads=512)
@@ -281,8 +299,8 @@ def test_what_is_no_count_is_refused(name: str, threads: Any) -> None:
         ({"max_warps": 64, "partitions": 0}, "partitions = 0"),
         ({3: 4}, "no limit 3"),
         (Limits(), "need max_threads or max_warps"),
-        (None, "expected a name"),
-        (9.0, "expected a name"),
+        (None, "expected a machine or its name"),
+        (9.0, "expected a machine or its name"),
     ],
 )
 def test_unknown_limits_are_refused(which: Any, says: str) -> None:

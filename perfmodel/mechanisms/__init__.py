@@ -1,5 +1,6 @@
 """What a chip does to a kernel, closed form beside a step-by-step simulation."""
 
+from perfmodel.mechanisms.answering import Answer
 from perfmodel.mechanisms.banking import BankConflicts, bank_conflicts
 from perfmodel.mechanisms.coalescing import Transactions, transactions
 from perfmodel.mechanisms.diverging import Divergence, divergence
@@ -7,6 +8,7 @@ from perfmodel.mechanisms.hiding import InFlight, LatencyHiding, latency_hiding,
 from perfmodel.mechanisms.residency import Occupancy, occupancy
 
 __all__ = [
+    "Answer",
     "BankConflicts",
     "Divergence",
     "InFlight",

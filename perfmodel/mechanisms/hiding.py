@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from os import PathLike
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.catalogue.parts import quantity
-from perfmodel.errors import DimensionError
+from perfmodel.errors import DimensionError, PerfModelError
 from perfmodel.mechanisms.answering import Answer, Verbatim, call, counted, shortened, whole
+from perfmodel.mechanisms.sharing import said
 from perfmodel.showing import percent, quantity as written
 
 _MOST = 10**12
@@ -151,17 +153,29 @@ def littles_law(machine_or_rate: Any, latency_s: float, *, request_bytes: int = 
     # 1 MB in flight: 7,813 requests of 128 B
     """
     units = None
-    if isinstance(machine_or_rate, str | Machine) or hasattr(machine_or_rate, "__fspath__"):
+    if isinstance(machine_or_rate, str | Machine | PathLike):
         found = machine(machine_or_rate)
-        rate, said = found.bandwidth_bytes_per_s, found.name
+        rate, on = found.bandwidth_bytes_per_s, said(found)
         units = found.units if isinstance(found.units, int) else None
     else:
-        rate = quantity(machine_or_rate, "bandwidth_bytes_per_s", "littles_law")
-        said = Verbatim(shortened(rate))
-    seconds = quantity(latency_s, "latency_s", "littles_law")
-    if not isinstance(rate, int | float) or not isinstance(seconds, int | float):
-        raise DimensionError("littles_law: expected numbers; for a formula write the product itself")
-    return InFlight(said, rate, seconds, whole(request_bytes, "request_bytes", "littles_law"), units)
+        rate = _positive(machine_or_rate, "bandwidth_bytes_per_s", "littles_law")
+        on = Verbatim(shortened(rate))
+    if not isinstance(rate, int | float):
+        raise DimensionError(f"littles_law: the bandwidth of {on} is a formula; give it a value")
+    seconds = _positive(latency_s, "latency_s", "littles_law")
+    return InFlight(on, rate, seconds, whole(request_bytes, "request_bytes", "littles_law"), units)
+
+
+def _positive(value: Any, name: str, verb: str) -> int | float:
+    try:
+        found = quantity(value, name, verb)
+    except ValueError as error:  # ours, or Python's own on an int of too many digits to show
+        if isinstance(error, PerfModelError):
+            raise
+        found = None
+    if not isinstance(found, int | float):
+        raise DimensionError(f"{verb}: {name} = {shortened(value)}: expected a positive number, not a formula")
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -211,9 +225,7 @@ class InFlight(Answer):
         >>> littles_law(2e12, 500e-9).bandwidth_with(5e5)
         1000000000000.0
         """
-        held = quantity(bytes_in_flight, "bytes_in_flight", "bandwidth_with")
-        if not isinstance(held, int | float):
-            raise DimensionError("bandwidth_with: expected a number of bytes")
+        held = _positive(bytes_in_flight, "bytes_in_flight", "bandwidth_with")
         return min(self.bandwidth_bytes_per_s, held / self.latency_s)
 
     @property

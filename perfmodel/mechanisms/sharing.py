@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
@@ -11,6 +12,7 @@ from perfmodel.catalogue.capabilities import CAPABILITIES, Limits, capability
 from perfmodel.errors import MachineError, did_you_mean, listed
 from perfmodel.mechanisms.answering import Verbatim, shortened, whole
 
+_EXPECTED = "expected a machine or its name, a compute capability such as '9.0', or a mapping of limits"
 _LEAST = {"shared_reserved_bytes": 0, "shared_bytes": 0, "shared_bytes_per_block": 0, "registers": 0}
 KEYS = (
     "warp", "max_threads", "max_warps", "max_blocks", "registers", "shared_bytes", "max_threads_per_block",
@@ -32,8 +34,19 @@ def limits_of(which: Any) -> tuple[str, Limits, int | None]:
         return Verbatim(shortened(dict(which), 200)), _given(which), None
     if type(which) is str and which.strip().replace(".", "", 1).isdecimal():
         return which.strip(), capability(which.strip()), None
+    if not isinstance(which, str | Machine | PathLike):
+        raise MachineError(f"occupancy: {shortened(which)}: {_EXPECTED}")
     found = machine(which)
-    return found.name, _of_machine(found), found.units if isinstance(found.units, int) else None
+    return said(found), _of_machine(found), found.units if isinstance(found.units, int) else None
+
+
+def said(found: Machine) -> str:
+    """A machine as the argument that it is made from: its name in the catalogue, else the expression that makes it.
+
+    >>> said(machine("h100-sxm")), said(machine("h100-sxm").replace(units=66))
+    ('h100-sxm', pm.machine('h100-sxm').replace(units=66))
+    """
+    return found.name if found.made == f"pm.machine({found.name!r})" else Verbatim(found.made)
 
 
 def _of_machine(found: Machine) -> Limits:
