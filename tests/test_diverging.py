@@ -191,5 +191,7 @@ def test_what_nests_too_deeply_or_runs_too_long_is_refused() -> None:
     with pytest.raises(pm.CapacityError, match="more than 2\\^62 steps"):
         pm.divergence("2**60", steps=10**9)
     with pytest.raises(pm.CapacityError, match="nested too deeply"):
-        pm.divergence("t", steps=("t", ("t", ("t", 1))))
+        pm.divergence("t", steps=("t", ("t", ("t", ("t", 1)))))
+    with pytest.raises(pm.CapacityError, match="fewer threads show the same pattern"):
+        pm.divergence("t", threads=2**22, steps=("t % 2", (3, 1)))
     assert pm.divergence("2**40", steps=10**3).issued_steps == 4 * 2**40 * 10**3

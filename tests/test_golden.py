@@ -41,6 +41,14 @@ CHANGED = [
     ("C05", "L", 64, "bytes per token, all layers", 64 * 2 * 8 * 64 * 2),
     # 16 bits and no scale: two bytes a weight
     ("D03", "bits", 16, "layer weights", 80 * (2 * 8192**2 + 2 * 8192 * 1024 + 3 * 8192 * 28672) * 2 / 1e9),
+    # twice the registers a thread: half the blocks
+    ("s0-6.7-occ-t256-r64", "r", 128, "blocks", 2),
+    # the condition parts whole warps: three warps on one side, one on the other
+    ("s0-6.1-div-lt100", "condition", "t<96", "warp_steps", 4 * 10),
+    # 32 threads, 16 bytes apart: 512 bytes in lines of 128
+    ("s0-6.5-coal-stride2", "stride", 4, "transactions", 32 * 16 // 128),
+    # 1 + 24 / 3
+    ("o-cs149-latency-hiding", "lat", 24, "threads_3", 9),
 ]
 
 

@@ -14,6 +14,7 @@ from perfmodel.mechanisms.warps import Lanes, Launch
 
 _LARGEST = 2**62
 _MOST_VISITS = 4_000  # branches and turns of nested loops, each over all lanes of a piece
+_MOST_LANES = 2**26  # lanes of all visits together: about two seconds
 
 
 @dataclass
@@ -50,19 +51,21 @@ def summed(work: Work, launch: Launch) -> Tally:
     >>> summed(work_of("t % 2 == 0", (10, 10), launch(128)), launch(128))
     Tally(issued=80, uniform=0, useful=1280, split=4)
     """
-    found = Tally()
+    found, left = Tally(), _MOST_LANES
     for lanes in launch.pieces():
-        found.add(_Sums(lanes).tally(work))
+        sums = _Sums(lanes, left)
+        found.add(sums.tally(work))
+        left = sums.left
     return found
 
 
 class _Sums:
     """The sums over some warps at once."""
 
-    def __init__(self, lanes: Lanes) -> None:
+    def __init__(self, lanes: Lanes, left: int) -> None:
         import numpy as np
 
-        self.np, self.lanes = np, lanes
+        self.np, self.lanes, self.left = np, lanes, left
         self.present = np.broadcast_to(lanes.present, lanes.shape)
         self.found, self.visits = Tally(), 0
         self.split = np.zeros(lanes.shape[0], dtype=bool)
@@ -74,10 +77,11 @@ class _Sums:
 
     def go(self, work: Work, active: Any, turns: Any) -> None:
         """Work done by the active lanes of each warp, ``turns`` times by each warp."""
-        self.visits += 1
-        if self.visits > _MOST_VISITS:
+        self.visits, self.left = self.visits + 1, self.left - self.present.size
+        if self.visits > _MOST_VISITS or self.left < 0:
             raise CapacityError(
-                "divergence: loops are nested too deeply to be summed; give a loop a plain number of steps"
+                "divergence: too many threads, or loops nested too deeply, to be summed; fewer threads show the same "
+                "pattern, and a loop whose body is a plain number of steps is quick"
             )
         if not active.any():
             return
@@ -100,6 +104,9 @@ class _Sums:
         np = self.np
         trips = np.where(active, np.maximum(work.trips.over(self.lanes, active), 0), 0)
         self.split |= (np.where(active, trips, 0).max(1) != np.where(active, trips, _LARGEST).min(1)) & active.any(1)
+        if isinstance(work.body, int):
+            self.plain_loop(work.body, trips, active, turns)
+            return
         before = np.zeros(self.lanes.shape[0], dtype=np.int64)
         for reached in np.sort(trips, axis=1).T:
             longer = reached - before
@@ -108,6 +115,15 @@ class _Sums:
                     work.body, active & (trips >= reached[:, None]) & (longer > 0)[:, None], self.times(turns, longer)
                 )
             before = reached
+
+    def plain_loop(self, steps: int, trips: Any, active: Any, turns: Any) -> None:
+        """A body without branches: the longest thread's turns are issued, the shortest one's are all threads'."""
+        each = self.times(turns, self.np.full_like(turns, steps))
+        every = (active == self.present).all(1)
+        shortest = self.np.where(self.present, trips, _LARGEST).min(1)
+        self.found.issued += int(self.times(each, trips.max(1)).sum())
+        self.found.uniform += int((each * self.np.where(every, shortest, 0)).sum())
+        self.found.useful += int((each * trips.sum(1)).sum())
 
     def times(self, first: Any, second: Any) -> Any:
         """A product that stays exact."""
