@@ -41,6 +41,10 @@ _HOME = homes_of(
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
+        "perfmodel.mechanisms": (
+            "Energies amat amdahl energy energy_tables gustafson instruction_energy systolic tile_grid waves work_span "
+            "work_span_limits"
+        ),
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
         "perfmodel.tile_search": "best_tiles",

@@ -1,0 +1,96 @@
+"""What the answers of the mechanisms share: how they are shown, shares of exact counts, choices from a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from perfmodel.errors import DimensionError, PerfModelError, did_you_mean, listed
+from perfmodel.expressions import Size, as_expression, is_concrete
+from perfmodel.showing import Text, formula, percent
+
+
+class Shown:
+    """A value that a notebook shows as its text.
+
+    >>> class Answer(Shown):
+    ...     def __repr__(self) -> str:
+    ...         return "answer < 4"
+    >>> Answer()._repr_html_()
+    '<pre>answer &lt; 4</pre>'
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return Text(repr(self))._repr_html_()
+
+
+def share(part: Any, whole: Any) -> Any:
+    """``part / whole``: a float of exact counts, or a formula.
+
+    >>> share(120, 216), share(sympy.Symbol("b"), 216)
+    (0.5555555555555556, b/216)
+    """
+    if is_concrete(part) and is_concrete(whole):
+        return float(Fraction(part) / Fraction(whole))
+    return as_expression(part) / as_expression(whole)
+
+
+def count_of(value: Any, what: str, verb: str) -> int:
+    """A whole number from nothing on; symbols are refused.
+
+    >>> count_of(16, "busy", "waves")
+    16
+    """
+    if isinstance(value, bool) or not isinstance(value, int | sympy.Integer) or value < 0:
+        raise DimensionError(f"{verb}: {what} = {value!r}: expected a whole number from 0 on")
+    return int(value)
+
+
+def chosen(value: Any, known: Iterable[str], what: str, verb: str) -> str:
+    """One word of a list, in lower case and with hyphens.
+
+    >>> chosen("Stream_K", ("static", "stream-k"), "schedule", "waves")
+    'stream-k'
+    """
+    names = list(known)
+    word = value.strip().lower().replace("_", "-") if isinstance(value, str) else value
+    if word in names:
+        return str(word)
+    raise PerfModelError(f"{verb}: {what} = {value!r}: expected one of {listed(names)}{did_you_mean(str(word), names)}")
+
+
+def concrete(values: Iterable[Size], what: str, verb: str) -> None:
+    """Refuse symbols where numbers are needed.
+
+    >>> concrete([4, 8], "sizes", "waves")
+    """
+    symbols = sorted({symbol.name for value in values if not is_concrete(value) for symbol in value.free_symbols})
+    if symbols:
+        raise DimensionError(f"{verb}: {what} needs numbers; give {listed(symbols)} values first")
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number or formula as it stands in a line.
+
+    >>> number(71648), number(1.1111111), number(sympy.Symbol("n") / 2)
+    ('71,648', '1.111', 'n / 2')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if is_concrete(value):
+        return f"{float(value):.{digits}g}"
+    return formula(value)
+
+
+def part_of_all(fraction: Any) -> str:
+    """A fraction as a percentage, or its formula.
+
+    >>> part_of_all(0.5555), part_of_all(sympy.Symbol("n"))
+    ('56 %', 'n')
+    """
+    return percent(float(fraction)) if is_concrete(fraction) else formula(fraction)
