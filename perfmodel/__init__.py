@@ -42,8 +42,8 @@ _HOME = homes_of(
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
         "perfmodel.mechanisms": (
-            "Energies amat amdahl energy energy_tables gustafson instruction_energy systolic tile_grid waves work_span "
-            "work_span_limits"
+            "Energies amat amdahl efficiency_ladder energy energy_tables gustafson instruction_energy systolic "
+            "tile_grid waves work_span work_span_limits"
         ),
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
@@ -152,6 +152,21 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         sequence as sequence,
         tensor as tensor,
         window as window,
+    )
+    from perfmodel.mechanisms import (
+        Energies as Energies,
+        amat as amat,
+        amdahl as amdahl,
+        efficiency_ladder as efficiency_ladder,
+        energy as energy,
+        energy_tables as energy_tables,
+        gustafson as gustafson,
+        instruction_energy as instruction_energy,
+        systolic as systolic,
+        tile_grid as tile_grid,
+        waves as waves,
+        work_span as work_span,
+        work_span_limits as work_span_limits,
     )
     from perfmodel.number_formats import (
         Format as Format,

@@ -73,8 +73,11 @@ def test_formulas_are_the_numbers(m: int, n: int, k: int, rows: int, cols: int, 
     """In symbols every count is a formula; bound, it is the count of the numbers."""
     symbolic, exact = pm.systolic("m", "n", "k", "r", "c", dataflow), pm.systolic(m, n, k, rows, cols, dataflow)
     values = {"m": m, "n": n, "k": k, "r": rows, "c": cols}
-    for name in ("cycles", "cycles_with_drain", "utilisation", "padding_fill", "elements_read", "elements_written", "reuse"):  # fmt: skip
-        assert pm.compile_formula(getattr(symbolic, name), "m n k r c")(values) == pytest.approx(float(getattr(exact, name)), rel=1e-12)
+    names = "cycles cycles_with_drain utilisation padding_fill elements_read elements_written reuse"
+    for name in names.split():
+        assert pm.compile_formula(getattr(symbolic, name), "m n k r c")(values) == pytest.approx(
+            float(getattr(exact, name)), rel=1e-12
+        )
 
 
 def test_floats_run_too() -> None:

@@ -20,7 +20,7 @@ def test_one_more_row_and_column_waste_a_fifth() -> None:
 
 
 @given(m=SIZES, n=SIZES, batch=st.integers(1, 4), rows=st.integers(1, 12), columns=st.integers(1, 12))
-def test_blocks_and_fill_are_what_tile_by_tile_counting_finds(m: int, n: int, batch: int, rows: int, columns: int) -> None:  # fmt: skip
+def test_walking_over_the_tiles_finds_the_same(m: int, n: int, batch: int, rows: int, columns: int) -> None:
     """Walk over the tiles: each is a block; the part of it inside the output is useful."""
     inside = [
         min(rows, m - top) * min(columns, n - left)

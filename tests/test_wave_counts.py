@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -14,6 +15,7 @@ import perfmodel as pm
 
 A100, H100 = 108, 132  # SMs
 COUNTS = st.integers(1, 60)
+SCHEDULES = st.sampled_from(["static", "dynamic", "stream-k"])
 
 
 def square(n: Any, tile: Any = (256, 128), units: int = A100) -> Any:
@@ -53,7 +55,7 @@ def test_the_sawtooth_from_one_formula() -> None:
     )
 
 
-@given(blocks=st.integers(1, 400), units=COUNTS, resident=st.integers(1, 4), schedule=st.sampled_from(["static", "dynamic", "stream-k"]))  # fmt: skip
+@given(blocks=st.integers(1, 400), units=COUNTS, resident=st.integers(1, 4), schedule=SCHEDULES)
 def test_equal_blocks_end_when_the_formula_says(blocks: int, units: int, resident: int, schedule: str) -> None:
     """The closed form is the time of the last event, and the fill the share of slots in use."""
     found = pm.waves(blocks, units, resident, schedule)
@@ -74,7 +76,7 @@ def test_stream_k_deals_out_whole_steps(blocks: int, units: int, steps: int) -> 
     assert whole.waves_exact <= found.time_blocks <= whole.time_blocks
 
 
-@given(blocks=st.integers(1, 300), units=st.integers(2, 40), data=st.data(), schedule=st.sampled_from(["static", "dynamic", "stream-k"]))  # fmt: skip
+@given(blocks=st.integers(1, 300), units=st.integers(2, 40), data=st.data(), schedule=SCHEDULES)
 def test_units_held_by_other_work(blocks: int, units: int, data: Any, schedule: str) -> None:
     """With busy units the time is that of the events, never below the blocks over what is left."""
     busy = data.draw(st.integers(1, units - 1))
@@ -112,7 +114,8 @@ def test_no_slot_runs_two_blocks_at_once(lengths: list[int], slots: int) -> None
     by_slot: dict[int, list[Any]] = {}
     for span in found.spans:
         by_slot.setdefault(span.slot, []).append(span)
-    assert all(before.end <= after.start for stays in by_slot.values() for before, after in zip(stays, stays[1:], strict=False))  # fmt: skip
+    for stays in by_slot.values():
+        assert all(before.end <= after.start for before, after in pairwise(stays))
     assert sorted((span.block, span.end - span.start) for span in found.spans) == list(enumerate(lengths))
 
 
@@ -122,7 +125,9 @@ def test_formulas_are_the_numbers(blocks: int, units: int, resident: int) -> Non
     symbolic, exact = pm.waves("b", "u", "r"), pm.waves(blocks, units, resident)
     values = {"b": blocks, "u": units, "r": resident}
     for name in ("slots", "waves", "tail", "waves_exact", "wave_fill", "efficiency", "tail_fill", "time_blocks"):
-        assert pm.compile_formula(getattr(symbolic, name), "b u r")(values) == pytest.approx(float(getattr(exact, name)), rel=1e-12)
+        assert pm.compile_formula(getattr(symbolic, name), "b u r")(values) == pytest.approx(
+            float(getattr(exact, name)), rel=1e-12
+        )
 
 
 def test_a_machine_says_its_units() -> None:

@@ -69,7 +69,8 @@ def concrete(values: Iterable[Size], what: str, verb: str) -> None:
 
     >>> concrete([4, 8], "sizes", "waves")
     """
-    symbols = sorted({symbol.name for value in values if not is_concrete(value) for symbol in value.free_symbols})
+    formulas = [as_expression(value) for value in values if not is_concrete(value)]
+    symbols = sorted({symbol.name for value in formulas for symbol in value.free_symbols})
     if symbols:
         raise DimensionError(f"{verb}: {what} needs numbers; give {listed(symbols)} values first")
 

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.expressions import Size, ceil_div, positive_real, product, size, total
+from perfmodel.expressions import Size, positive_real, product, size, total
 from perfmodel.mechanisms.results import Shown, chosen, number, part_of_all, share
+from perfmodel.mechanisms.tile_grids import Side
 from perfmodel.showing import Text, plain_dict
 
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_runs import SystolicRun
 
 DATAFLOWS = ("output", "weight")
-
-
-class Side(NamedTuple):
-    """What lies along one side of the array: a size of the product, cut into folds of so many elements.
-
-    >>> Side("m", 300, 256).folds, Side("m", 300, 256).padded == 2 * 256
-    (2, True)
-    """
-
-    name: str
-    extent: Size
-    places: Size
-
-    @property
-    def folds(self) -> Size:
-        """How often the array is laid along this size.
-
-        >>> Side("m", 256, 256).folds
-        1
-        """
-        return ceil_div(self.extent, self.places)
-
-    @property
-    def padded(self) -> Size:
-        """The size as the array sees it.
-
-        >>> Side("m", 257, 256).padded == 512
-        True
-        """
-        return product([self.folds, self.places])
 
 
 @dataclass(frozen=True)
@@ -67,7 +38,7 @@ class Systolic(Shown):
         """What lies along rows and columns: the output (m, n), or the weights (k, n).
 
         >>> from perfmodel import systolic
-        >>> [side.name for side in systolic(8, 8, 8, dataflow="weight").sides]
+        >>> [side.label for side in systolic(8, 8, 8, dataflow="weight").sides]
         ['k', 'n']
         """
         first = Side("m", self.m, self.rows) if self.dataflow == "output" else Side("k", self.k, self.rows)
@@ -81,7 +52,7 @@ class Systolic(Shown):
         >>> systolic(300, 300, 64, rows=256, cols=256).folds == 2 * 2
         True
         """
-        return product([side.folds for side in self.sides])
+        return product([side.blocks for side in self.sides])
 
     @property
     def streamed(self) -> Size:
@@ -181,7 +152,7 @@ class Systolic(Shown):
         >>> f"{systolic(300, 300, 64, rows=256, cols=256).padding_fill:.0%}"  # (300 / 512)^2
         '34%'
         """
-        return share(product([side.extent for side in self.sides]), product([side.padded for side in self.sides]))
+        return share(product([side.extent for side in self.sides]), product([side.covered for side in self.sides]))
 
     @property
     def padded(self) -> tuple[Size, Size, Size]:
@@ -191,7 +162,7 @@ class Systolic(Shown):
         >>> systolic(300, 300, 64, rows=256, cols=256).padded == (512, 512, 64)
         True
         """
-        grown = {side.name: side.padded for side in self.sides}
+        grown = {side.label: side.covered for side in self.sides}
         return grown.get("m", self.m), grown["n"], grown.get("k", self.k)
 
     @property
@@ -203,8 +174,8 @@ class Systolic(Shown):
         True
         """
         first, second = self.sides
-        again = first.folds if self.dataflow == "output" else 1
-        return total([product([self.m, self.k, second.folds]), product([self.k, self.n, again])])
+        again = first.blocks if self.dataflow == "output" else 1
+        return total([product([self.m, self.k, second.blocks]), product([self.k, self.n, again])])
 
     @property
     def elements_written(self) -> Size:
@@ -214,7 +185,7 @@ class Systolic(Shown):
         >>> systolic(8, 8, 512, dataflow="weight").elements_written == 8 * 8 * (512 // 8)
         True
         """
-        return product([self.m, self.n, 1 if self.dataflow == "output" else self.sides[0].folds])
+        return product([self.m, self.n, 1 if self.dataflow == "output" else self.sides[0].blocks])
 
     @property
     def reuse(self) -> Any:
@@ -270,7 +241,7 @@ class Systolic(Shown):
           utilisation  8 * 8 * 512 / (8 * 8 * 526) = 97 %
           reuse        8 multiply-adds an element read
         """
-        folds = " * ".join(f"ceil({side.extent} / {side.places})" for side in self.sides)
+        folds = " * ".join(f"ceil({side.extent} / {side.size})" for side in self.sides)
         products = f"{self.m} * {self.n} * {self.k} / ({self.rows} * {self.cols} * {self.cycles})"
         lines = [
             f"{self._written}: {number(self.cycles)} cycles",
@@ -298,15 +269,13 @@ class Systolic(Shown):
 
     @property
     def _written(self) -> str:
-        return (f"systolic({self.m}, {self.n}, {self.k}, rows={self.rows}, cols={self.cols}, "
-                f"dataflow={self.dataflow!r})")  # fmt: skip
+        return f"systolic({self.m}, {self.n}, {self.k}, rows={self.rows}, cols={self.cols}, dataflow={self.dataflow!r})"
 
     def __repr__(self) -> str:
         folds = f"{number(self.folds)} fold{'' if self.folds == 1 else 's'}"
         return (
-            f"{self._written}\n"
-            f"# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} with the drain; "
-            f"{folds}; {part_of_all(self.utilisation)} of the cells' cycles used"
+            f"{self._written}\n# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} "
+            f"with the drain; {folds}; {part_of_all(self.utilisation)} of the cells' cycles used"
         )
 
 
@@ -324,5 +293,6 @@ def systolic(m: Any, n: Any, k: Any, rows: Any = 8, cols: Any = 8, dataflow: str
     >>> systolic("m", 128, 128, rows=128, cols=128, dataflow="weight").cycles
     m + 382
     """
-    sizes = [size(value, name) for name, value in {"m": m, "n": n, "k": k, "rows": rows, "cols": cols}.items()]
-    return Systolic(*sizes, dataflow=chosen(dataflow, DATAFLOWS, "dataflow", "systolic"))
+    given = {"m": m, "n": n, "k": k, "rows": rows, "cols": cols}
+    sizes = {name: size(value, name) for name, value in given.items()}
+    return Systolic(**sizes, dataflow=chosen(dataflow, DATAFLOWS, "dataflow", "systolic"))

@@ -147,11 +147,11 @@ def _largest(found: Any) -> int:
 def _folds(array: Systolic) -> Iterator[tuple[slice, slice]]:
     """The parts that lie along rows and columns, fold by fold; the part of the columns stays longest."""
     first, second = array.sides
-    for right in range(0, second.extent, second.places):
-        for down in range(0, first.extent, first.places):
+    for right in range(0, second.extent, second.size):
+        for down in range(0, first.extent, first.size):
             yield (
-                slice(down, min(down + first.places, first.extent)),
-                slice(right, min(right + second.places, second.extent)),
+                slice(down, min(down + first.size, first.extent)),
+                slice(right, min(right + second.size, second.extent)),
             )
 
 
@@ -208,7 +208,7 @@ class _Array:
                 self.made[row, columns] = sums[-1, :inside]
                 self.written += inside
             sums = _moved(sums, 0)
-        return sums.shape[0]
+        return len(sums)
 
     def _load(self, rows: slice, columns: slice) -> int:
         """Weights move down, a row enters each cycle: how many cycles that takes."""

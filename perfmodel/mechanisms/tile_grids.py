@@ -146,7 +146,9 @@ def tile_grid(m: Any, n: Any = None, batch: Any = 1, tile: Any = (256, 128), ker
     if isinstance(m, Program):
         return _of_program(m, kernel)
     if n is None:
-        raise DimensionError("tile_grid: n is missing: tile_grid(m, n, tile=(256, 128)), or a program that tile has cut")
+        raise DimensionError(
+            "tile_grid: n is missing: tile_grid(m, n, tile=(256, 128)), or a program that tile has cut"
+        )
     rows, columns = _tile(tile)
     sides = [Side("m", size(m, "m"), rows), Side("n", size(n, "n"), columns)]
     times = size(batch, "batch")
@@ -167,7 +169,9 @@ def _of_program(program: Program, kernel: str | None) -> TileGrid:
     """The blocks of the one kernel of a program that is cut, or of the one that is named."""
     cut = {item.kernel.name: item for item in program.counted if item.tiled is not None}
     if not cut:
-        raise LabelError(f"tile_grid: no kernel of {program.name} is cut; cut it: pm.tile({program.name}, m=128, n=128)")
+        raise LabelError(
+            f"tile_grid: no kernel of {program.name} is cut; cut it: pm.tile({program.name}, m=128, n=128)"
+        )
     if kernel is None and len(cut) > 1:
         raise LabelError(f"tile_grid: {program.name} has {len(cut)} kernels that are cut; say kernel=: {listed(cut)}")
     if kernel is not None and kernel not in cut:

@@ -170,4 +170,6 @@ def check_events(events: int) -> None:
     >>> check_events(100)
     """
     if events > MOST_EVENTS:
-        raise CapacityError(f"run: more than {MOST_EVENTS:,} blocks are too many to follow one by one; waves counts them")
+        raise CapacityError(
+            f"run: more than {MOST_EVENTS:,} blocks are too many to follow one by one; waves counts them"
+        )

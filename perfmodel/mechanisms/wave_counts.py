@@ -169,7 +169,7 @@ class Waves(Shown):
         if self.schedule == "static":
             dealt = [list(enumerate(lengths))[place :: self.slots] for place in range(min(self.slots, self.blocks))]
             return run_workers(dealt, self.free)
-        return run_blocks(self._shares(sum(map(Fraction, lengths))), self.free)
+        return run_blocks(self._shares(sum(map(Fraction, lengths), Fraction(0))), self.free)
 
     def _shares(self, work: Fraction) -> list[Fraction]:
         """The work of each worker of stream-K, whole steps where there are any."""
