@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from perfmodel.errors import CapacityError, DimensionError, MachineError
 from perfmodel.mechanisms.energy_costs import exact
@@ -25,6 +25,8 @@ class AccessTime(Shown):
     amat([1, 10, 100], miss_rates=[0.05, 0.2])
     # 2.5 an access: 1 + 0.05 * (10 + 0.2 * 100); 1 % of the accesses reach the last level
     """
+
+    _figure: ClassVar[str] = "time"
 
     times: tuple[Fraction, ...]
     miss_rates: tuple[Fraction, ...]

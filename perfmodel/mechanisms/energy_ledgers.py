@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
 from perfmodel.errors import MachineError
 from perfmodel.expressions import as_expression, is_concrete, positive_real
-from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.energy_costs import Energies
 from perfmodel.mechanisms.energy_entries import PICO, Entry, joules, priced
-from perfmodel.mechanisms.results import Shown, number, part_of_all, share
-from perfmodel.showing import Table, Text, plain_dict, quantity
+from perfmodel.mechanisms.results import Shown, share
+from perfmodel.showing import Table, Text, plain_dict
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Energy(Shown):
     # 170 mJ: compute 20 mJ, memory 150 mJ, 7.5 times the compute
     # 170 pJ a FLOP; operations and bytes balance at 7.5 FLOP/B, this does 1 FLOP/B
     """
+
+    _figure: ClassVar[str] = "energy_j"
 
     program: Program
     table: Energies
@@ -43,7 +44,7 @@ class Energy(Shown):
         >>> energy(workload(flops=1e9, bytes_read=1e9), "lecture").compute_j
         0.02
         """
-        return joules(self._exact("compute"))
+        return joules(self.pj("compute"))
 
     @property
     def memory_j(self) -> Any:
@@ -53,7 +54,7 @@ class Energy(Shown):
         >>> energy(workload(flops=1e9, bytes_read=1e9), "lecture").memory_j
         0.15
         """
-        return joules(self._exact("memory"))
+        return joules(self.pj("memory"))
 
     @property
     def energy_j(self) -> Any:
@@ -63,7 +64,7 @@ class Energy(Shown):
         >>> energy(workload(flops=1e9, bytes_read=1e9), "lecture").energy_j
         0.17
         """
-        return joules(self._exact("compute", "memory"))
+        return joules(self.pj("compute", "memory"))
 
     @property
     def ratio(self) -> Any:
@@ -73,7 +74,7 @@ class Energy(Shown):
         >>> [energy(workload(flops=1e9, bytes_read=n), "lecture").ratio for n in (1e9, 2**30)]
         [7.5, 8.05306368]
         """
-        return self._over(self._exact("memory"), self._exact("compute"), "compute takes no energy: no ratio to it")
+        return self._over(self.pj("memory"), self.pj("compute"), "compute takes no energy: no ratio to it")
 
     @property
     def pj_per_flop(self) -> Any:
@@ -83,7 +84,7 @@ class Energy(Shown):
         >>> energy(workload(flops=1e9, bytes_read=1e9), "lecture").pj_per_flop
         170.0
         """
-        return self._over(self._exact("compute", "memory"), self.program.flops, "it does no FLOP")
+        return self._over(self.pj("compute", "memory"), self.program.flops, "it does no FLOP")
 
     @property
     def flops_per_j(self) -> Any:
@@ -93,7 +94,7 @@ class Energy(Shown):
         >>> energy(workload(flops=1e9), "lecture").flops_per_j
         50000000000.0
         """
-        found = self._over(self.program.flops, self._exact("compute", "memory"), "it takes no energy")
+        found = self._over(self.program.flops, self.pj("compute", "memory"), "it takes no energy")
         return found * PICO
 
     @property
@@ -107,7 +108,7 @@ class Energy(Shown):
         byte = next((entry.pj_each for entry in self.entries if entry.item == "memory"), None)
         if byte is None:
             raise MachineError(f"energy: {self.program.name}: no energy of a byte of memory is known")
-        return self._over(priced(self.program.flops, byte), self._exact("compute"), "compute takes no energy")
+        return self._over(priced(self.program.flops, byte), self.pj("compute"), "compute takes no energy")
 
     @property
     def compute_share(self) -> Any:
@@ -117,7 +118,7 @@ class Energy(Shown):
         >>> energy(workload(flops=75, bytes_read=10), "lecture").compute_share
         0.5
         """
-        return self._over(self._exact("compute"), self._exact("compute", "memory"), "it takes no energy")
+        return self._over(self.pj("compute"), self.pj("compute", "memory"), "it takes no energy")
 
     def power_w(self, time_s: Any) -> Any:
         """Watts that it draws where it takes so long, without what a chip draws at rest.
@@ -183,22 +184,9 @@ class Energy(Shown):
           ridge        148.3 FLOP/B where both take the same
           rests on     memory: HBM2: the middle of 250 to 450 pJ for 64 bits
         """
-        units = {"compute": "FLOP", "memory": "B"}
-        lines = [
-            f"  {entry.item:12} {number(entry.amount)} {'' if entry.item.startswith('special') else units[entry.kind]}"
-            f" * {number(float(entry.pj_each))} pJ = {quantity(entry.joules, 'J')}".replace("  *", " *")
-            for entry in self.entries
-        ]
-        if self.program.flops != 0 and self._exact("compute") != 0 and self._exact("memory") != 0:
-            used, own = self.compute_share, share(self._exact("compute"), self.program.flops)
-            lines += [
-                f"  shares       compute {part_of_all(used)}, memory {part_of_all(1 - used)}",
-                f"  a FLOP       {number(self.pj_per_flop)} pJ, {number(own)} of them for itself",
-                f"  ridge        {number(self.ridge)} FLOP/B where both take the same",
-            ]
-        lines += [f"  rests on     {caveat}" for caveat in self.caveats]
-        lines += [f"  left out     {words}" for words in self.not_modelled]
-        return Text("\n".join([f"{self._written}: {quantity(self.energy_j, 'J')}", *lines]))
+        from perfmodel.mechanisms.energy_words import explained
+
+        return explained(self)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -224,8 +212,13 @@ class Energy(Shown):
         sums = {name: getattr(self, name) for name in ("energy_j", "compute_j", "memory_j", "caveats", "not_modelled")}
         return plain_dict({"program": self.program.name, "table": self.table.to_dict(), "entries": entries, **sums})
 
-    def _exact(self, *kinds: str) -> Any:
-        """Energy of some lines in pJ, exact."""
+    def pj(self, *kinds: str) -> Any:
+        """The energy of lines of some kinds ("compute", "memory") in pJ, exact: a Fraction, or a formula.
+
+        >>> from perfmodel import energy, workload
+        >>> energy(workload(flops=8, bytes_read=2), "lecture").pj("compute", "memory") == 8 * 20 + 2 * 150
+        True
+        """
         found = [entry.exact for entry in self.entries if entry.kind in kinds]
         if all(is_concrete(each) for each in found):
             return sum(found, Fraction(0))
@@ -236,20 +229,7 @@ class Energy(Shown):
             raise MachineError(f"energy: {self.program.name}: {words}")
         return share(above, below)
 
-    @property
-    def _written(self) -> str:
-        named = repr(self.table.name) if self.table.sources else "..."
-        return f"energy({title(self.program)}, {named})"
-
     def __repr__(self) -> str:
-        parts = [
-            f"{kind} {quantity(value, 'J')}" for kind, value in (("compute", self.compute_j), ("memory", self.memory_j))
-        ]
-        lines = [self._written, f"# {quantity(self.energy_j, 'J')}: {', '.join(parts)}"]
-        if self._exact("compute") != 0 and self.program.flops != 0 and self._exact("memory") != 0:
-            lines[1] += f", {number(self.ratio)} times the compute"
-            lines.append(
-                f"# {number(self.pj_per_flop)} pJ a FLOP; operations and bytes balance at {number(self.ridge)} FLOP/B, "
-                f"this does {number(self.program.intensity)} FLOP/B"
-            )
-        return "\n".join([*lines, *[f"# left out: {words}" for words in self.not_modelled]])
+        from perfmodel.mechanisms.energy_words import shown
+
+        return shown(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
@@ -14,7 +14,7 @@ from perfmodel.showing import Text, formula, percent
 
 
 class Shown:
-    """A value that a notebook shows as its text.
+    """A value that a notebook shows as its text, and as the formula of one of its figures.
 
     >>> class Answer(Shown):
     ...     def __repr__(self) -> str:
@@ -24,9 +24,16 @@ class Shown:
     """
 
     __slots__ = ()
+    _figure: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
         return Text(repr(self))._repr_html_()
+
+    def _repr_latex_(self) -> str | None:
+        if not self._figure:
+            return None
+        name = self._figure.replace("_", " ")
+        return f"$\\text{{{name}}} = {sympy.latex(as_expression(getattr(self, self._figure)))}$"
 
 
 def share(part: Any, whole: Any) -> Any:
@@ -35,6 +42,8 @@ def share(part: Any, whole: Any) -> Any:
     >>> share(120, 216), share(sympy.Symbol("b"), 216)
     (0.5555555555555556, b/216)
     """
+    if type(part) is int and type(whole) is int:
+        return part / whole
     if is_concrete(part) and is_concrete(whole):
         return float(Fraction(part) / Fraction(whole))
     return as_expression(part) / as_expression(whole)

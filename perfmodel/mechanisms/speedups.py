@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from perfmodel.errors import DimensionError, MachineError
 from perfmodel.expressions import as_expression, is_concrete, size
@@ -23,6 +23,8 @@ class Speedup(Shown):
     amdahl(parallel=0.95, processors=8)
     # 5.926 times as fast, at most 20 times; each processor works 74 % of the time
     """
+
+    _figure: ClassVar[str] = "speedup"
 
     law: str
     parallel: Fraction
@@ -46,7 +48,9 @@ class Speedup(Shown):
         >>> amdahl(0.5, 4).speedup, gustafson(0.5, 4).speedup
         (1.6, 2.5)
         """
-        return share(1, self._time) if self.law == "amdahl" else share(self._growth, 1)
+        one, many = self._in_kind(self.serial), self._in_kind(self.parallel)
+        growth = one + many * self.processors if self.law == "gustafson" else one * self.processors + many
+        return share(growth, 1) if self.law == "gustafson" else share(self.processors, growth)
 
     @property
     def limit(self) -> float:
@@ -119,16 +123,6 @@ class Speedup(Shown):
         given = {"law": self.law, "parallel": float(self.parallel), "processors": self.processors}
         return plain_dict({**given, "speedup": self.speedup, "limit": self.limit, "efficiency": self.efficiency})
 
-    @property
-    def _time(self) -> Any:
-        """The time on all processors, where the work takes 1 on one."""
-        return self._in_kind(self.serial) + self._in_kind(self.parallel) / self.processors
-
-    @property
-    def _growth(self) -> Any:
-        """The work, where it takes 1 on all processors."""
-        return self._in_kind(self.serial) + self._in_kind(self.parallel) * self.processors
-
     def _in_kind(self, value: Fraction) -> Any:
         """A Fraction beside a number of processors, a formula beside a symbol."""
         return value if is_concrete(self.processors) else as_expression(value)
@@ -151,7 +145,7 @@ def amdahl(parallel: Any, processors: Any) -> Speedup:
     >>> amdahl(0.95, 8).limit
     20.0
     >>> amdahl(0.5, "n").speedup
-    1/(1/2 + 1/(2*n))
+    n/(n/2 + 1/2)
     """
     return _speedup("amdahl", parallel, processors)
 

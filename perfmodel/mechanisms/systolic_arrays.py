@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfmodel.expressions import Size, positive_real, product, size, total
 from perfmodel.mechanisms.results import Shown, chosen, number, part_of_all, share
@@ -25,6 +25,8 @@ class Systolic(Shown):
     systolic(4, 4, 6, rows=4, cols=4, dataflow='output')
     # 12 cycles to the last multiply, 16 with the drain; 1 fold; 50 % of the cells' cycles used
     """
+
+    _figure: ClassVar[str] = "cycles"
 
     m: Size
     n: Size
@@ -237,24 +239,13 @@ class Systolic(Shown):
           load         0 cycles a fold
           stream       512 + 8 + 8 - 2 = 526 cycles a fold
           drain        8 cycles a fold
-          cycles       1 * (0 + 526) = 526 to the last multiply, 534 with the drain
-          utilisation  8 * 8 * 512 / (8 * 8 * 526) = 97 %
+          cycles       526 to the last multiply, 534 with the drain
+          utilisation  32768 useful of 33664 cells and cycles = 97 %
           reuse        8 multiply-adds an element read
         """
-        folds = " * ".join(f"ceil({side.extent} / {side.size})" for side in self.sides)
-        products = f"{self.m} * {self.n} * {self.k} / ({self.rows} * {self.cols} * {self.cycles})"
-        lines = [
-            f"{self._written}: {number(self.cycles)} cycles",
-            f"  folds        {folds} = {self.folds}; {part_of_all(self.padding_fill)} of the cells hold something",
-            f"  load         {self.load_cycles} cycles a fold",
-            f"  stream       {self.streamed} + {self.rows} + {self.cols} - 2 = {self.stream_cycles} cycles a fold",
-            f"  drain        {self.drain_cycles} cycles a fold",
-            f"  cycles       {self.folds} * ({self.load_cycles} + {self.stream_cycles}) = {self.cycles} to the last "
-            f"multiply, {self.cycles_with_drain} with the drain",
-            f"  utilisation  {products} = {part_of_all(self.utilisation)}",
-            f"  reuse        {number(self.reuse)} multiply-adds an element read",
-        ]
-        return Text("\n".join(lines))
+        from perfmodel.mechanisms.systolic_words import explained
+
+        return explained(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Sizes and counts as plain data.

@@ -13,7 +13,7 @@ from perfmodel.showing import Text, plain_dict
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_arrays import Systolic
 
-MOST_STEPS = 2**28  # cells times cycles
+MOST_STEPS, MOST_CYCLES = 2**27, 2**16  # cells times cycles; cycles
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +100,10 @@ def run_array(array: Systolic, a: Any = None, b: Any = None) -> SystolicRun:
     import numpy
 
     concrete([array.m, array.n, array.k, array.rows, array.cols], "run", "systolic")
-    if array.cells * array.cycles > MOST_STEPS:
+    if array.cells * array.cycles > MOST_STEPS or array.cycles > MOST_CYCLES:
         raise CapacityError(
-            f"run: {array.cells} cells for {array.cycles} cycles are too many to follow one by one (2^28 steps at "
-            "most); the counts of systolic need no run"
+            f"run: {array.cells} cells for {array.cycles} cycles are too many to follow one by one (2^27 steps, "
+            "2^16 cycles); the counts of systolic need no run"
         )
     left, right = _matrix(a, "A", array.m, array.k, 5), _matrix(b, "B", array.k, array.n, 7)
     whole = left.dtype.kind == right.dtype.kind == "i"
@@ -185,10 +185,10 @@ class _Array:
         left = np.zeros(self.shape, dtype=int)
         for step in range(10**9):
             right, down, here = _moved(right, 1), _moved(down, 0), _moved(here, 1)
-            for row in range(max(0, step - a.shape[1] + 1), min(height, step + 1)):
-                right[row, 0], here[row, 0] = a[row, step - row], True
-            for column in range(max(0, step - b.shape[0] + 1), min(width, step + 1)):
-                down[0, column] = b[step - column, column]
+            at = self._edge(step, a.shape[1], height)
+            right[at, 0], here[at, 0] = a[at, step - at], True
+            at = self._edge(step, b.shape[0], width)
+            down[0, at] = b[step - at, at]
             if not here.any():
                 break
             sums[here] += right[here] * down[here]
@@ -231,8 +231,8 @@ class _Array:
         inside = columns.stop - columns.start
         for step in range(10**9):
             right, here, sums = _moved(right, 1), _moved(here, 1), _moved(sums, 0)
-            for row in range(max(0, step - a.shape[0] + 1), min(height, step + 1)):
-                right[row, 0], here[row, 0] = a[step - row, row], True
+            at = self._edge(step, a.shape[0], height)
+            right[at, 0], here[at, 0] = a[step - at, at], True
             if not here.any():
                 break
             sums[here] += (right * self.weights)[here]
@@ -242,6 +242,10 @@ class _Array:
                 self.made[place] += sums[-1, column]
                 self.finished[place], self.written = self.clock, self.written + 1
         self.read += self.a[:, rows].size
+
+    def _edge(self, step: int, streamed: int, places: int) -> Any:
+        """The places of an edge that an element enters in this step: each a cycle later than the one before."""
+        return self.np.arange(max(0, step - streamed + 1), min(places, step + 1))
 
     def _tick(self, working: Any) -> None:
         self.clock += 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, size
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.results import Shown, number, part_of_all, share
-from perfmodel.showing import Text, plain_dict
+from perfmodel.showing import Text, formula, plain_dict
 
 
 class Side(NamedTuple):
@@ -53,6 +53,8 @@ class TileGrid(Shown):
     tile_grid(1793, 1793, tile=(256, 128))
     # 8 x 15 = 120 blocks cover 2048 x 1920: 82 % of them is useful
     """
+
+    _figure: ClassVar[str] = "blocks"
 
     sides: tuple[Side, ...]
     source: str = field(default="", compare=False)
@@ -98,10 +100,11 @@ class TileGrid(Shown):
           fill  1025 * 1025 / (1152 * 1152) = 79 %
         """
         lines = [
-            f"  {side.label:4}  ceil({side.extent} / {side.size}) = {side.blocks} tiles cover {side.covered}"
+            f"  {side.label:4}  ceil({formula(side.extent)} / {formula(side.size)}) = {formula(side.blocks)} "
+            f"tiles cover {formula(side.covered)}"
             for side in self.sides
         ]
-        useful, all_of_it = [" * ".join(map(str, sizes)) for sizes in (self._extents, self._covered)]
+        useful, all_of_it = [" * ".join(map(formula, sizes)) for sizes in (self._extents, self._covered)]
         fill = f"  fill  {useful} / ({all_of_it}) = {part_of_all(self.tile_fill)}"
         return Text("\n".join([f"{self.source}: {number(self.blocks)} blocks", *lines, fill]))
 
@@ -124,7 +127,7 @@ class TileGrid(Shown):
         return [side.covered for side in self.sides]
 
     def __repr__(self) -> str:
-        counts, covered = [" x ".join(map(str, found)) for found in (self.counts.values(), self._covered)]
+        counts, covered = [" x ".join(map(formula, found)) for found in (self.counts.values(), self._covered)]
         total = f"{counts} = " if len(self.sides) > 1 else ""
         fill = part_of_all(self.tile_fill)
         return f"{self.source}\n# {total}{number(self.blocks)} blocks cover {covered}: {fill} of them is useful"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import DimensionError, MachineError
@@ -14,7 +14,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.results import Shown, chosen, concrete, count_of, number, part_of_all, share
 from perfmodel.mechanisms.tile_grids import TileGrid, tile_grid
 from perfmodel.mechanisms.timelines import Timeline, check_events, checked, run_blocks, run_workers
-from perfmodel.showing import Text, plain_dict
+from perfmodel.showing import Text, formula, plain_dict
 
 SCHEDULES = ("static", "dynamic", "stream-k")
 
@@ -29,6 +29,8 @@ class Waves(Shown):
     # 120 blocks on 108 slots: 2 waves, the last 11 % full
     # wave fill 56 %, tile fill 82 %, efficiency 45 %
     """
+
+    _figure: ClassVar[str] = "waves"
 
     blocks: Size
     units: Size
@@ -125,9 +127,8 @@ class Waves(Shown):
         >>> [f"{waves(blocks, units=108).wave_fill:.0%}" for blocks in (98, 120, 200)]
         ['91%', '56%', '93%']
         """
-        if is_concrete(self.time_blocks) and is_concrete(self.blocks):
-            return share(self.blocks, Fraction(self.time_blocks) * self.free) if self.time_blocks else 0.0
-        return share(self.blocks, self.time_blocks * self.free)
+        time = self.time_blocks
+        return share(self.blocks, (Fraction(time) if isinstance(time, float) else time) * self.free)
 
     @property
     def tile_fill(self) -> Any:
@@ -167,7 +168,8 @@ class Waves(Shown):
         if self.schedule == "dynamic":
             return run_blocks(lengths, self.free)
         if self.schedule == "static":
-            dealt = [list(enumerate(lengths))[place :: self.slots] for place in range(min(self.slots, self.blocks))]
+            numbered = list(enumerate(lengths))
+            dealt = [numbered[place :: self.slots] for place in range(min(self.slots, self.blocks))]
             return run_workers(dealt, self.free)
         return run_blocks(self._shares(sum(map(Fraction, lengths), Fraction(0))), self.free)
 
@@ -202,15 +204,16 @@ class Waves(Shown):
           fill   120 / (2 * 108) = 56 %
         """
         one = "block" if self.resident == 1 else "blocks"
+        blocks, free = formula(self.blocks), formula(self.free)
         held = f" - {self.busy} held by other work" if self.busy else ""
         lines = [
             f"{self._written}: {number(self.waves)} waves, {part_of_all(self.wave_fill)} filled",
-            f"  slots  {self.units}{held} units x {self.resident} resident {one} = {self.free}",
-            f"  waves  ceil({self.blocks} / {self.free}) = {ceil_div(self.blocks, self.free)}, "
+            f"  slots  {formula(self.units)}{held} units x {formula(self.resident)} resident {one} = {free}",
+            f"  waves  ceil({blocks} / {free}) = {formula(ceil_div(self.blocks, self.free))}, "
             f"exactly {number(self.waves_exact)}",
-            f"  tail   {self.tail} blocks in the last wave: {part_of_all(self.tail_fill)} of the slots",
+            f"  tail   {formula(self.tail)} blocks in the last wave: {part_of_all(self.tail_fill)} of the slots",
             f'  time   {number(self.time_blocks)} block times with the schedule "{self.schedule}"',
-            f"  fill   {self.blocks} / ({number(self.time_blocks)} * {self.free}) = {part_of_all(self.wave_fill)}",
+            f"  fill   {blocks} / ({number(self.time_blocks)} * {free}) = {part_of_all(self.wave_fill)}",
         ]
         if self.grid is not None:
             lines += [f"  tiles  {part_of_all(self.tile_fill)} of the tiles is useful: {self.grid.source}"]

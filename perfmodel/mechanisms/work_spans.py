@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, is_concrete, largest, product, size, total
@@ -35,6 +35,8 @@ class WorkSpan(Shown):
     work_span(2048, 8)
     # parallelism 256
     """
+
+    _figure: ClassVar[str] = "span"
 
     work: Any
     span: Any
