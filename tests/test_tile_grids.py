@@ -40,6 +40,15 @@ def test_a_program_that_is_cut_has_the_same_grid(m: int, n: int, rows: int, colu
     assert cut.flops / cut.issued_flops == pytest.approx(found.tile_fill)
 
 
+def test_inner_tiles_are_the_blocks_where_tiles_nest() -> None:
+    """Blocks of 128 x 64 in L2 tiles of 256 x 256: as many as without the L2 tiles; sizes that clash are refused."""
+    p = pm.tile(pm.matmul(1000, 1000, 64), m=256, n=256, level="l2")
+    found = pm.tile_grid(pm.tile(p, m=128, n=64, level="shared"))
+    assert found == pm.tile_grid(1000, 1000, tile=(128, 64))
+    with pytest.raises(pm.DimensionError, match="m=96 do not fill the tiles of m=256"):
+        pm.tile_grid(pm.tile(p, m=96, n=64, level="shared"))
+
+
 def test_symbols_stand_wherever_sizes_do() -> None:
     """A grid in symbols, bound, is the grid of the numbers."""
     found = pm.tile_grid("m", "n", "b", tile=("s", "t"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import Size, ceil_div, product, size
+from perfmodel.expressions import Size, ceil_div, product, remainder, size
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.results import Shown, number, part_of_all, share
@@ -185,7 +185,16 @@ def _of_program(program: Program, kernel: str | None) -> TileGrid:
 
 
 def _sides(found: KernelCount) -> tuple[Side, ...]:
-    """The labels of a kernel's grid, in its order, those that one tile holds included."""
-    tiled: Any = found.tiled
+    """The labels of a kernel's grids, those that one tile holds included; where tiles nest the inner are the blocks."""
     extents = {axis.label: axis.extent for op in found.kernel.ops for axis in op.space}
-    return tuple([Side(label, extents[label], size) for label, size in tiled.tiling.grid])
+    sizes: dict[str, Size] = {}
+    for tiling in found.kernel.tiles:
+        for label, inner in tiling.grid:
+            outer = sizes.get(label, inner)
+            if remainder(outer, inner) != 0:
+                raise DimensionError(
+                    f"tile_grid: tiles of {label}={inner} do not fill the tiles of {label}={outer} around them, so "
+                    "blocks are of several kinds; let one size divide the other"
+                )
+            sizes[label] = inner
+    return tuple([Side(label, extents[label], size) for label, size in sizes.items()])

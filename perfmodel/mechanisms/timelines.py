@@ -14,7 +14,7 @@ from perfmodel.errors import CapacityError, DimensionError
 from perfmodel.mechanisms.results import Shown, number, part_of_all
 from perfmodel.showing import Text, plain_dict
 
-MOST_EVENTS = 2**22
+MOST_EVENTS = 2**20
 
 
 class Span(NamedTuple):
