@@ -211,7 +211,7 @@ def test_what_has_no_answer_is_refused(call: Any, words: str) -> None:
 
 def test_energies_are_values_with_words() -> None:
     """Equality, pickling, text, markup and plain data."""
-    table = pm.Energies(pj_per_op={"fp32": "4.6"}, pj_per_byte=150)
+    table = pm.Energies(pj_per_op={"fp32": "4.6", "fp16": Fraction(1, 3)}, pj_per_byte=150)
     found = pm.energy(pm.matmul(64, 64, 64, dtype="fp32"), table)
     for value in (table, found, pm.instruction_energy("HMMA"), pm.instruction_energy(3, 20, 4)):
         assert pickle.loads(pickle.dumps(value)) == value

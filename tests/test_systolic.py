@@ -80,6 +80,13 @@ def test_formulas_are_the_numbers(m: int, n: int, k: int, rows: int, cols: int, 
         )
 
 
+def test_times_and_peaks_of_formulas() -> None:
+    """Where sizes are symbols, so are the time and the peak."""
+    found = pm.systolic("m", 8, 8, rows="r", dataflow="output")
+    assert pm.evaluate(found.time_s(1e9), m=8, r=8) == pytest.approx(22e-9)
+    assert pm.evaluate(found.peak_flops_per_s(1e9), r=8) == 2 * 64 * 1e9
+
+
 def test_floats_run_too() -> None:
     """Real matrices give the product to rounding."""
     random = numpy.random.default_rng(3)

@@ -132,6 +132,7 @@ def test_formulas_are_the_numbers(blocks: int, units: int, resident: int) -> Non
 
 def test_a_machine_says_its_units() -> None:
     """Units come from the catalogue where a machine is given."""
+    assert pm.waves(numpy.int64(120), busy=numpy.int64(0)) == pm.waves(120)
     assert pm.waves(120, units=pm.machine("a100-sxm-80gb")) == pm.waves(120, units=A100)
     with pytest.raises(pm.MachineError, match="give units="):
         pm.waves(120, units=pm.Machine(peak=1e12, bandwidth_bytes_per_s=1e9))
@@ -160,9 +161,11 @@ def test_a_program_that_is_cut_gives_its_blocks() -> None:
         (lambda: pm.waves("n").run(), pm.DimensionError, "give n values"),
         (lambda: pm.waves("n", units=4, busy=1).time_blocks, pm.DimensionError, "needs numbers"),
         (lambda: pm.waves(3).run([1, 2]), pm.DimensionError, "2 durations for 3 blocks"),
-        (lambda: pm.waves(2).run([1, -2]), pm.DimensionError, "lasts -2"),
-        (lambda: pm.waves(2).run([1, float("inf")]), pm.DimensionError, "lasts inf"),
+        (lambda: pm.waves(2).run([1, -2]), pm.DimensionError, "lasts '-2'"),
+        (lambda: pm.waves(2).run([1, float("inf")]), pm.DimensionError, "lasts 'inf'"),
         (lambda: pm.waves(2).run(["1", 2]), pm.DimensionError, "lasts '1'"),
+        (lambda: pm.waves(2).run(numpy.ones((2, 2))), pm.DimensionError, "a block lasts"),
+        (lambda: pm.waves(2).run([1e308, 1e308]), pm.DimensionError, "a block lasts"),
         (lambda: pm.waves(2).run("12"), pm.DimensionError, "expected a list"),
         (lambda: pm.waves(2**40).run(), pm.CapacityError, "too many"),
         (lambda: pm.waves(5, units=2**40, busy=1).time_blocks, pm.CapacityError, "too many"),

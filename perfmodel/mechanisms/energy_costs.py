@@ -10,7 +10,7 @@ from typing import Any
 
 from perfmodel.errors import FormatError, MachineError, did_you_mean, listed
 from perfmodel.expressions import positive_real
-from perfmodel.mechanisms.results import Shown, number, share
+from perfmodel.mechanisms.results import Shown, number, plain_number, share
 from perfmodel.number_formats import Format, format as number_format
 from perfmodel.showing import Table, Text, plain_dict
 
@@ -233,10 +233,17 @@ class Energies(Shown):
     def _arguments(self) -> list[str]:
         found = []
         for field_name, costs, alone in (("pj_per_op", self.ops, ANY), ("pj_per_byte", self.levels, "memory")):
-            shown = {key: int(value) if value.denominator == 1 else float(value) for key, value in costs}
+            shown = {key: _as_written(value) for key, value in costs}
             if shown:
                 found.append(f"{field_name}={shown[alone] if list(shown) == [alone] else shown}")
         return found
+
+
+def _as_written(value: Fraction) -> int | float | str:
+    """A figure in a form that ``exact`` reads back."""
+    if value.denominator == 1:
+        return value.numerator
+    return float(value) if Fraction(str(float(value))) == value else str(value)
 
 
 def exact(value: Any, what: str) -> Fraction:
@@ -245,8 +252,7 @@ def exact(value: Any, what: str) -> Fraction:
     >>> exact(0.38, "fp32 add"), exact("1.31", "fp32 mul")
     (Fraction(19, 50), Fraction(131, 100))
     """
-    if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
-        value = value.item()
+    value = plain_number(value)
     try:
         plain = isinstance(value, int | float | str | Fraction | Decimal) and not isinstance(value, bool)
         found = Fraction(str(value) if isinstance(value, float | str) else value) if plain else Fraction(-1)

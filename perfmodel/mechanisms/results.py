@@ -55,9 +55,19 @@ def count_of(value: Any, what: str, verb: str) -> int:
     >>> count_of(16, "busy", "waves")
     16
     """
-    if isinstance(value, bool) or not isinstance(value, int | sympy.Integer) or value < 0:
+    found = plain_number(value)
+    if isinstance(found, bool) or not isinstance(found, int | sympy.Integer) or found < 0:
         raise DimensionError(f"{verb}: {what} = {value!r}: expected a whole number from 0 on")
-    return int(value)
+    return int(found)
+
+
+def plain_number(value: Any) -> Any:
+    """numpy's numbers as Python's, anything else as it is.
+
+    >>> plain_number(4), plain_number("4")
+    (4, '4')
+    """
+    return value.item() if hasattr(value, "dtype") and getattr(value, "shape", None) == () else value
 
 
 def chosen(value: Any, known: Iterable[str], what: str, verb: str) -> str:

@@ -199,23 +199,23 @@ class Systolic(Shown):
         """
         return share(product([2, self.macs]), self.elements_read)
 
-    def time_s(self, clock_hz: Any) -> float:
+    def time_s(self, clock_hz: Any) -> Any:
         """Seconds to the last multiply at a clock.
 
         >>> from perfmodel import systolic
         >>> systolic(8, 8, 512).time_s(1e9)
         5.26e-07
         """
-        return float(self.cycles) / positive_real(clock_hz, "clock_hz")
+        return share(self.cycles, 1) / positive_real(clock_hz, "clock_hz")
 
-    def peak_flops_per_s(self, clock_hz: Any) -> float:
+    def peak_flops_per_s(self, clock_hz: Any) -> Any:
         """FLOP/s where every cell does a multiply-add in every cycle.
 
         >>> from perfmodel import systolic
         >>> systolic(256, 256, 256, rows=256, cols=256).peak_flops_per_s(700e6) == 2 * 256**2 * 700e6
         True
         """
-        return 2 * float(self.cells) * positive_real(clock_hz, "clock_hz")
+        return 2 * self.cells * positive_real(clock_hz, "clock_hz")
 
     def run(self, a: Any = None, b: Any = None) -> SystolicRun:
         """The array cycle by cycle on A[m,k] and B[k,n] (small whole numbers where none are given).

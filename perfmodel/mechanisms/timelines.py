@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,10 +10,11 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from perfmodel.errors import CapacityError, DimensionError
-from perfmodel.mechanisms.results import Shown, number, part_of_all
+from perfmodel.mechanisms.results import Shown, number, part_of_all, plain_number
 from perfmodel.showing import Text, plain_dict
 
 MOST_EVENTS = 2**20
+_SHORTEST, _LONGEST = 1e-100, 1e100  # beyond these a sum or a ratio may leave float64
 
 
 class Span(NamedTuple):
@@ -144,11 +144,11 @@ def checked(durations: Iterable[Any]) -> list[Any]:
     >>> checked([1, 2.5])
     [1, 2.5]
     """
-    found = [length.item() if hasattr(length, "dtype") else length for length in _some(durations)]
+    found = [plain_number(length) for length in _some(durations)]
     for length in found:
         plain = isinstance(length, Real | Fraction) and not isinstance(length, bool)
-        if not plain or not (math.isfinite(length) and length > 0):
-            raise DimensionError(f"run: a block lasts {length!r}: expected a positive, finite number")
+        if not plain or not _SHORTEST <= length <= _LONGEST:
+            raise DimensionError(f"run: a block lasts {str(length)[:60]!r}: expected a positive, finite number")
     if not found:
         raise DimensionError("run: no block is given")
     return found

@@ -40,6 +40,8 @@ def work_span(work: Any, span: Any = None, *, reduction: Any = "tree", unit: str
         if span is not None:
             raise PerfModelError(f"work_span: a program has its own span; span = {span!r} goes with a number as work")
         length, path = _longest(work, lanes, word)
+        if length == 0:
+            raise PerfModelError(f"work_span: {work.name} does no operation, so it has no span")
         said = "".join(
             [f", reduction={reduction!r}" if lanes is not None else "", f", unit={word!r}" * (word != "flop")]
         )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, is_concrete, largest, product, size, total
-from perfmodel.mechanisms.results import Shown, number, share
+from perfmodel.mechanisms.results import Shown, number, plain_number, share
 from perfmodel.showing import Text, plain_dict
 
 
@@ -99,6 +99,7 @@ class WorkSpan(Shown):
         >>> work_span(100, 10).then(work_span(50, 5)) == work_span(150, 15)
         True
         """
+        _same_kind(other, "then")
         return WorkSpan(self.work + other.work, self.span + other.span, (*self.path, *other.path))
 
     def beside(self, other: WorkSpan) -> WorkSpan:
@@ -108,6 +109,7 @@ class WorkSpan(Shown):
         >>> work_span(100, 10).beside(work_span(50, 20)) == work_span(150, 20)
         True
         """
+        _same_kind(other, "beside")
         if is_concrete(self.span) and is_concrete(other.span):
             longer = self if self.span >= other.span else other
             return WorkSpan(self.work + other.work, longer.span, longer.path)
@@ -168,6 +170,11 @@ class WorkSpan(Shown):
     def __repr__(self) -> str:
         counted = f"work {number(self.work)}, span {number(self.span)}, " if self.made else ""
         return f"{self._written}\n# {counted}parallelism {number(self.parallelism)}"
+
+
+def _same_kind(other: Any, verb: str) -> None:
+    if not isinstance(other, WorkSpan):
+        raise DimensionError(f"{verb}: expected another work_span, got {str(other)[:60]!r}")
 
 
 def _processors(processors: Any) -> Size:
@@ -279,7 +286,8 @@ def checked_time(value: Any, what: str) -> Any:
     >>> checked_time(80, "T4")
     80
     """
-    plain = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
-    if not plain or not 0 < value < 10**300:
+    found = plain_number(value)
+    plain = isinstance(found, int | float | Fraction) and not isinstance(found, bool)
+    if not plain or not 1e-100 <= found <= 1e100:
         raise DimensionError(f"{what} = {str(value)[:60]}: a positive, finite number was expected")
-    return value
+    return found
