@@ -90,7 +90,10 @@ def test_every_level_has_its_bytes_and_repetitions_count() -> None:
     assert {entry.item: entry.amount for entry in found.entries if entry.kind == "memory"} == {
         level: 3 * amount for level, amount in moved.items()
     }
-    assert pm.energy(p, "7nm").levels == (("memory", "memory"), ("l2", "sram_1mb"))
+    assumed = pm.energy(p, "7nm")
+    assert assumed.levels == (("memory", "memory"), ("l2", "sram_1mb"))
+    assert "l2: at the price of sram_1mb" in assumed.caveats
+    assert pm.energy(p, "7nm", levels={"l2": "sram_32kb"}).memory_j < assumed.memory_j
 
 
 def test_the_energy_roofline_has_half_of_its_most_at_the_ridge() -> None:

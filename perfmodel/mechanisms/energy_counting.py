@@ -9,13 +9,10 @@ from perfmodel.errors import LabelError, MachineError, PerfModelError, did_you_m
 from perfmodel.expressions import Size, product, total
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.energy_costs import Energies
-from perfmodel.mechanisms.energy_entries import Entry
+from perfmodel.mechanisms.energy_entries import LIKELY, Entry
 from perfmodel.mechanisms.energy_ledgers import Energy
 from perfmodel.mechanisms.energy_sources import energy_tables
 from perfmodel.number_formats import Format
-
-# Where a table names no level like the program's, the memory of a size like it is meant.
-LIKELY = {"l2": "sram_1mb", "l1": "sram_32kb", "shared": "sram_32kb", "registers": "sram_8kb"}
 
 
 def energy(program: Program, table: Any = "7nm", *, levels: Mapping[str, str] | None = None) -> Energy:

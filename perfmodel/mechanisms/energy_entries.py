@@ -9,6 +9,9 @@ from perfmodel.expressions import Size, as_expression, is_concrete
 
 PICO = 10**12
 
+# Where a table names no level like the program's, the memory of a size like it is meant.
+LIKELY = {"l2": "sram_1mb", "l1": "sram_32kb", "shared": "sram_32kb", "registers": "sram_8kb"}
+
 
 class Entry(NamedTuple):
     """One line of a ledger: what it is, how much of it there is, and what one takes.

@@ -12,7 +12,7 @@ from perfmodel.errors import MachineError
 from perfmodel.expressions import as_expression, is_concrete, positive_real
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.energy_costs import Energies
-from perfmodel.mechanisms.energy_entries import PICO, Entry, joules, priced
+from perfmodel.mechanisms.energy_entries import LIKELY, PICO, Entry, joules, priced
 from perfmodel.mechanisms.results import Shown, share
 from perfmodel.showing import Table, Text, plain_dict
 
@@ -197,7 +197,9 @@ class Energy(Shown):
         ()
         """
         used = [name for _, name in self.levels]
-        return tuple([f"{name}: {words}" for name, words in self.table.remarks if name in used])
+        found = [f"{name}: {words}" for name, words in self.table.remarks if name in used]
+        alike = [f"{level}: at the price of {name}" for level, name in self.levels if LIKELY.get(level) == name]
+        return (*found, *alike)
 
     def to_dict(self) -> dict[str, Any]:
         """The ledger and its sums as plain data.
