@@ -114,3 +114,12 @@ def part_of_all(fraction: Any) -> str:
     ('56 %', 'n')
     """
     return percent(float(fraction)) if is_concrete(fraction) else formula(fraction)
+
+
+def counted(value: Any, noun: str) -> str:
+    """A count with its noun, in the plural where it is not one.
+
+    >>> counted(1, "wave"), counted(1320, "block"), counted(sympy.Symbol("b"), "block")
+    ('1 wave', '1,320 blocks', 'b blocks')
+    """
+    return f"{number(value)} {noun}{'' if value == 1 else 's'}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfmodel.expressions import Size, positive_real, product, size, total
-from perfmodel.mechanisms.results import Shown, chosen, number, part_of_all, share
+from perfmodel.mechanisms.results import Shown, chosen, counted, number, part_of_all, share
 from perfmodel.mechanisms.tile_grids import Side
 from perfmodel.showing import Text, plain_dict
 
@@ -263,7 +263,7 @@ class Systolic(Shown):
         return f"systolic({self.m}, {self.n}, {self.k}, rows={self.rows}, cols={self.cols}, dataflow={self.dataflow!r})"
 
     def __repr__(self) -> str:
-        folds = f"{number(self.folds)} fold{'' if self.folds == 1 else 's'}"
+        folds = counted(self.folds, "fold")
         return (
             f"{self._written}\n# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} "
             f"with the drain; {folds}; {part_of_all(self.utilisation)} of the cells' cycles used"

@@ -10,7 +10,7 @@ from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, remainder, size
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.results import Shown, number, part_of_all, share
+from perfmodel.mechanisms.results import Shown, counted, part_of_all, share
 from perfmodel.showing import Text, formula, plain_dict
 
 
@@ -106,7 +106,7 @@ class TileGrid(Shown):
         ]
         useful, all_of_it = [" * ".join(map(formula, sizes)) for sizes in (self._extents, self._covered)]
         fill = f"  fill  {useful} / ({all_of_it}) = {part_of_all(self.tile_fill)}"
-        return Text("\n".join([f"{self.source}: {number(self.blocks)} blocks", *lines, fill]))
+        return Text("\n".join([f"{self.source}: {counted(self.blocks, 'block')}", *lines, fill]))
 
     def to_dict(self) -> dict[str, Any]:
         """The grid as plain data.
@@ -130,7 +130,7 @@ class TileGrid(Shown):
         counts, covered = [" x ".join(map(formula, found)) for found in (self.counts.values(), self._covered)]
         total = f"{counts} = " if len(self.sides) > 1 else ""
         fill = part_of_all(self.tile_fill)
-        return f"{self.source}\n# {total}{number(self.blocks)} blocks cover {covered}: {fill} of them is useful"
+        return f"{self.source}\n# {total}{counted(self.blocks, 'block')} cover {covered}: {fill} of them is useful"
 
 
 def tile_grid(m: Any, n: Any = None, batch: Any = 1, tile: Any = (256, 128), kernel: str | None = None) -> TileGrid:

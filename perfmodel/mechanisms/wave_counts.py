@@ -11,7 +11,7 @@ from perfmodel.catalogue import Machine
 from perfmodel.errors import DimensionError, MachineError
 from perfmodel.expressions import Size, ceil_div, is_concrete, product, size, total
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.results import Shown, chosen, concrete, count_of, number, part_of_all, share
+from perfmodel.mechanisms.results import Shown, chosen, concrete, count_of, counted, number, part_of_all, share
 from perfmodel.mechanisms.tile_grids import TileGrid, tile_grid
 from perfmodel.mechanisms.timelines import Timeline, check_events, checked, run_blocks, run_workers
 from perfmodel.showing import Text, formula, plain_dict
@@ -207,7 +207,7 @@ class Waves(Shown):
         blocks, free = formula(self.blocks), formula(self.free)
         held = f" - {self.busy} held by other work" if self.busy else ""
         lines = [
-            f"{self._written}: {number(self.waves)} waves, {part_of_all(self.wave_fill)} filled",
+            f"{self._written}: {counted(self.waves, 'wave')}, {part_of_all(self.wave_fill)} filled",
             f"  slots  {formula(self.units)}{held} units x {formula(self.resident)} resident {one} = {free}",
             f"  waves  ceil({blocks} / {free}) = {formula(ceil_div(self.blocks, self.free))}, "
             f"exactly {number(self.waves_exact)}",
@@ -240,10 +240,9 @@ class Waves(Shown):
         return f"waves({self.blocks if self.grid is None else self.grid.source}, units={self.units}{more})"
 
     def __repr__(self) -> str:
-        one = "wave" if self.waves == 1 else "waves"
         lines = [
             self._written,
-            f"# {number(self.blocks)} blocks on {number(self.free)} slots: {number(self.waves)} {one}, "
+            f"# {counted(self.blocks, 'block')} on {counted(self.free, 'slot')}: {counted(self.waves, 'wave')}, "
             f"the last {part_of_all(self.tail_fill)} full",
             f"# wave fill {part_of_all(self.wave_fill)}",
         ]
