@@ -60,6 +60,22 @@ def test_the_run_makes_the_product_in_the_cycles_of_the_formula(
     assert found.finished.min() > 0
 
 
+@settings(max_examples=40, deadline=None)
+@given(m=SIZES, n=SIZES, k=SIZES, rows=SIDES, cols=SIDES, dataflow=FLOWS)
+def test_folds_right_behind_each_other(m: int, n: int, k: int, rows: int, cols: int, dataflow: str) -> None:
+    """The same product in the cycles of the overlapped formula; with one fold both runs are alike."""
+    array = pm.systolic(m, n, k, rows, cols, dataflow)
+    apart, found = array.run(), array.run(overlapped=True)
+    assert (found.values == found.a @ found.b).all()
+    assert found.cycles == array.cycles_overlapped <= array.cycles
+    assert (found.elements_read, found.elements_written) == (array.elements_read, array.elements_written)
+    assert found.macs == array.macs
+    assert found.finished.max() <= found.cycles
+    if array.folds == 1:
+        assert found == apart
+        assert (found.finished == apart.finished).all()
+
+
 def test_outputs_are_done_along_the_wavefront() -> None:
     """C[i, j] of a standing output is complete after k + i + j cycles; y_r of y = W x on standing W after C + r."""
     found = pm.systolic(4, 4, 6, rows=4, cols=4).run()
@@ -73,7 +89,7 @@ def test_formulas_are_the_numbers(m: int, n: int, k: int, rows: int, cols: int, 
     """In symbols every count is a formula; bound, it is the count of the numbers."""
     symbolic, exact = pm.systolic("m", "n", "k", "r", "c", dataflow), pm.systolic(m, n, k, rows, cols, dataflow)
     values = {"m": m, "n": n, "k": k, "r": rows, "c": cols}
-    names = "cycles cycles_with_drain utilisation padding_fill elements_read elements_written reuse"
+    names = "cycles cycles_with_drain cycles_overlapped utilisation padding_fill elements_read elements_written reuse"
     for name in names.split():
         assert pm.compile_formula(getattr(symbolic, name), "m n k r c")(values) == pytest.approx(
             float(getattr(exact, name)), rel=1e-12
@@ -103,6 +119,7 @@ def test_floats_run_too() -> None:
         (lambda: pm.systolic(4, 4, 4, dataflow="weights"), pm.PerfModelError, "did you mean 'weight'"),
         (lambda: pm.systolic("n", 4, 4).run(), pm.DimensionError, "give n values"),
         (lambda: pm.systolic(4096, 4096, 4096, rows=128, cols=128).run(), pm.CapacityError, "2.27 steps"),
+        (lambda: pm.systolic(99, 99, 999, rows=32, cols=32).run(overlapped=True), pm.CapacityError, "2.22 steps"),
         (lambda: pm.systolic(4, 4, 4).run([[1]]), pm.DimensionError, "expected 4 x 4"),
         (lambda: pm.systolic(2, 2, 2).run([[1, 2], [3]]), pm.DimensionError, "expected 2 x 2"),
         (lambda: pm.systolic(1, 1, 1).run([["a"]]), pm.DimensionError, "expected 1 x 1 numbers"),

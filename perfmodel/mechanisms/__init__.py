@@ -7,7 +7,8 @@ from perfmodel.mechanisms.energy_ledgers import Energy
 from perfmodel.mechanisms.energy_sources import efficiency_ladder, energy_tables
 from perfmodel.mechanisms.instruction_costs import InstructionEnergy, instruction_energy
 from perfmodel.mechanisms.speedups import Speedup, amdahl, gustafson
-from perfmodel.mechanisms.systolic_arrays import Systolic, systolic
+from perfmodel.mechanisms.systolic_arrays import Systolic
+from perfmodel.mechanisms.systolic_building import systolic
 from perfmodel.mechanisms.systolic_runs import SystolicRun
 from perfmodel.mechanisms.tile_grids import TileGrid, tile_grid
 from perfmodel.mechanisms.timelines import Timeline

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfmodel.expressions import Size, positive_real, product, size, total
-from perfmodel.mechanisms.results import Shown, chosen, counted, number, part_of_all, share
+from perfmodel.expressions import Size, largest, positive_real, product, total
+from perfmodel.mechanisms.results import Shown, counted, number, part_of_all, share
 from perfmodel.mechanisms.tile_grids import Side
 from perfmodel.showing import Text, plain_dict
 
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_runs import SystolicRun
-
-DATAFLOWS = ("output", "weight")
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,30 @@ class Systolic(Shown):
         return product([self.folds, total([self.load_cycles, self.stream_cycles, self.drain_cycles])])
 
     @property
+    def interval_cycles(self) -> Size:
+        """Cycles from one fold to the next where they overlap: its stream, or what it takes to change what stands.
+
+        >>> from perfmodel import systolic
+        >>> systolic(4096, 8, 8, dataflow="weight").interval_cycles, systolic(8, 8, 4).interval_cycles
+        (4096, 8)
+        """
+        return largest(self.streamed, self.rows)
+
+    @property
+    def cycles_overlapped(self) -> Size:
+        """Cycles to the last multiply where each fold enters right behind the one before.
+
+        Cells then hold two sums or two weights, as in TPUs (Jouppi et al. 2017 double-buffer the weights).
+
+        >>> from perfmodel import systolic
+        >>> array = systolic(4096, 512, 512, rows=128, cols=128, dataflow="weight")
+        >>> array.cycles_overlapped == 128 + 16 * 4096 + 128 + 128 - 2
+        True
+        """
+        before = product([total([self.folds, -1]), self.interval_cycles])
+        return total([self.load_cycles, before, self.stream_cycles])
+
+    @property
     def macs(self) -> Size:
         """Multiply-adds of the product.
 
@@ -217,7 +239,7 @@ class Systolic(Shown):
         """
         return 2 * self.cells * positive_real(clock_hz, "clock_hz")
 
-    def run(self, a: Any = None, b: Any = None) -> SystolicRun:
+    def run(self, a: Any = None, b: Any = None, overlapped: bool = False) -> SystolicRun:
         """The array cycle by cycle on A[m,k] and B[k,n] (small whole numbers where none are given).
 
         >>> from perfmodel import systolic
@@ -227,7 +249,7 @@ class Systolic(Shown):
         """
         from perfmodel.mechanisms.systolic_runs import run_array
 
-        return run_array(self, a, b)
+        return run_array(self, a, b, overlapped)
 
     def explain(self) -> Text:
         """The cycles with their working.
@@ -254,8 +276,10 @@ class Systolic(Shown):
         >>> systolic(8, 8, 512).to_dict()["cycles"]
         526
         """
-        names = ("m n k rows cols dataflow folds load_cycles stream_cycles drain_cycles cycles cycles_with_drain macs "
-                 "utilisation padding_fill padded elements_read elements_written reuse")  # fmt: skip
+        names = """
+            m n k rows cols dataflow folds load_cycles stream_cycles drain_cycles cycles cycles_with_drain
+            cycles_overlapped macs utilisation padding_fill padded elements_read elements_written reuse
+        """
         return plain_dict({name: getattr(self, name) for name in names.split()})
 
     @property
@@ -268,22 +292,3 @@ class Systolic(Shown):
             f"{self._written}\n# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} "
             f"with the drain; {folds}; {part_of_all(self.utilisation)} of the cells' cycles used"
         )
-
-
-def systolic(m: Any, n: Any, k: Any, rows: Any = 8, cols: Any = 8, dataflow: str = "output") -> Systolic:
-    """C[m,n] = A[m,k] B[k,n] on a systolic array of rows x cols cells; every size may be a symbol.
-
-    With dataflow "output" each cell keeps one element of C; A enters from the left and B from above, each row and
-    column a cycle later than the one before, so the last multiply of a fold is in cycle k + rows + cols - 2. With
-    "weight" each cell keeps one element of B (rows along k, loaded in ``rows`` cycles); A streams through and sums run
-    down: rows + m + rows + cols - 2. The array always runs at its full size: what does not fill it is padding. The
-    totals with drain are those of SCALE-Sim (Samajdar et al. 2020), 2 rows + cols + streamed - 2 a fold.
-
-    >>> systolic(4, 4, 6, rows=4, cols=4).cycles == 6 + 4 + 4 - 2
-    True
-    >>> systolic("m", 128, 128, rows=128, cols=128, dataflow="weight").cycles
-    m + 382
-    """
-    given = {"m": m, "n": n, "k": k, "rows": rows, "cols": cols}
-    sizes = {name: size(value, name) for name, value in given.items()}
-    return Systolic(**sizes, dataflow=chosen(dataflow, DATAFLOWS, "dataflow", "systolic"))

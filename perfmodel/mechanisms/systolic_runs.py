@@ -13,7 +13,7 @@ from perfmodel.showing import Text, plain_dict
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_arrays import Systolic
 
-MOST_STEPS, MOST_CYCLES = 2**27, 2**16  # cells times cycles; cycles
+MOST_CYCLES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ class SystolicRun(Shown):
         )
 
 
-def run_array(array: Systolic, a: Any = None, b: Any = None) -> SystolicRun:
-    """The array on two matrices, fold after fold.
+def run_array(array: Systolic, a: Any = None, b: Any = None, overlapped: bool = False) -> SystolicRun:
+    """The array on two matrices, fold after fold, or each fold right behind the one before.
 
     >>> from perfmodel import systolic
     >>> run_array(systolic(2, 2, 1, rows=2, cols=2), [[1], [2]], [[3, 4]]).values.tolist()
@@ -100,18 +100,21 @@ def run_array(array: Systolic, a: Any = None, b: Any = None) -> SystolicRun:
     import numpy
 
     concrete([array.m, array.n, array.k, array.rows, array.cols], "run", "systolic")
-    if array.cells * array.cycles > MOST_STEPS or array.cycles > MOST_CYCLES:
+    power = 22 if overlapped else 27
+    if array.cells * array.cycles > 2**power or array.cycles > MOST_CYCLES:
         raise CapacityError(
-            f"run: {array.cells} cells for {array.cycles} cycles are too many to follow one by one (2^27 steps, "
-            "2^16 cycles); the counts of systolic need no run"
+            f"run: {array.cells} cells for {array.cycles} cycles are too many to follow one by one (2^{power} steps, "
+            f"{MOST_CYCLES:,} cycles); the counts of systolic need no run"
         )
     left, right = _matrix(a, "A", array.m, array.k, 5), _matrix(b, "B", array.k, array.n, 7)
     whole = left.dtype.kind == right.dtype.kind == "i"
     if whole and _largest(left) * _largest(right) * array.k >= 2**63:
         raise DimensionError("run: the sums of these whole numbers may pass 64 bits; give them as floats")
     made = numpy.zeros((array.m, array.n), dtype=numpy.result_type(left, right))
+    if overlapped:
+        return _overlapped(array, left, right)
     machine = _Array(array, left, right, made)
-    for rows, columns in _folds(array):
+    for rows, columns in folds_of(array):
         machine.fold(rows, columns)
     return SystolicRun(
         array, left, right, made, machine.finished, tuple(machine.active), machine.clock,
@@ -144,8 +147,25 @@ def _largest(found: Any) -> int:
     return max(abs(int(found.max())), abs(int(found.min())))
 
 
-def _folds(array: Systolic) -> Iterator[tuple[slice, slice]]:
-    """The parts that lie along rows and columns, fold by fold; the part of the columns stays longest."""
+def _overlapped(array: Systolic, left: Any, right: Any) -> SystolicRun:
+    from perfmodel.mechanisms.systolic_pipelines import Pipeline
+
+    pipeline = Pipeline(array, left, right)
+    pipeline.run()
+    cycles = len(pipeline.active)
+    return SystolicRun(
+        array, left, right, pipeline.values, pipeline.finished, tuple(pipeline.active), cycles,
+        cycles + array.drain_cycles, pipeline.read, pipeline.written,
+    )  # fmt: skip
+
+
+def folds_of(array: Systolic) -> Iterator[tuple[slice, slice]]:
+    """The parts that lie along rows and columns, fold by fold; the part of the columns stays longest.
+
+    >>> from perfmodel import systolic
+    >>> list(folds_of(systolic(3, 2, 4, rows=2, cols=2)))
+    [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(0, 2, None))]
+    """
     first, second = array.sides
     for right in range(0, second.extent, second.size):
         for down in range(0, first.extent, first.size):
