@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+from perfmodel.cli.unit_options import add_unit_commands
 from perfmodel.cli.warp_options import add_commands
 from perfmodel.errors import PerfModelError
 
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
         _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
     )
     add_commands(partial(_command, commands))
+    add_unit_commands(partial(_command, commands))
     return top
 
 
