@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.effects.quantization import steps
+from perfmodel.effects.tile_quantization import steps
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, candidates, picked

@@ -17,17 +17,17 @@ from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
 from perfmodel.effects.launch import extra_s, launched_s
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.residents import resident
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
-from perfmodel.effects.quantization import blocks, step_elements, steps
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
 from perfmodel.effects.splitting_k import split_s
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import most_blocks
+from perfmodel.effects.wave_quantization import most_blocks
 
 # In the order in which they are added, and what each takes away from the ideal.
 EFFECTS = {

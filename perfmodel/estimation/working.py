@@ -6,11 +6,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from perfmodel.effects.choosing import narrowed
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, kernel_parts
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import last_wave_fill
+from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
