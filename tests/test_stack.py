@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import perfmodel as pm
-from perfmodel.effects.tile_quantization import blocks
 from perfmodel.effects.shapes import shape_of
 from perfmodel.effects.stack import EFFECTS
+from perfmodel.effects.tile_quantization import blocks
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill, most_blocks
 

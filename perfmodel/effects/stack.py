@@ -17,15 +17,15 @@ from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
 from perfmodel.effects.launch import extra_s, launched_s
-from perfmodel.effects.residents import resident
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
-from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.residency import fetched_bytes
+from perfmodel.effects.residents import resident
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
 from perfmodel.effects.splitting_k import split_s
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import most_blocks
 
