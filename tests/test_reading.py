@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_every_verb_of_the_string_form_is_public_and_tried_above() -> None:
     """Nothing can be said in text that pm does not offer, and each verb stands in the table of this test."""
     called = {name for text in SAME for name in reading._VERBS if f"{name}(" in text}
     assert called == set(reading._VERBS)
-    assert all(getattr(pm, name) is verb for name, verb in reading._VERBS.items())
+    assert all(attrgetter(name)(pm) is verb for name, verb in reading._VERBS.items())
 
 
 def test_each_annotation_is_checked_or_left_to_the_descriptor_on_purpose() -> None:
