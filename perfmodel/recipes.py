@@ -81,7 +81,7 @@ def flash_attention_backward(
     align: str = "end",
     scale: bool = False,
 ) -> Program:
-    """``flash_attention`` and its backward pass, which makes the scores again from the log-sum-exp: from dO to dQ, dK, dV.
+    """``flash_attention`` and its backward pass, from dO to dQ, dK and dV; it makes the scores again and keeps L.
 
     ``combine="atomic"`` does five contractions in one kernel of blocks of keys, which add their parts of dQ in memory::
 
@@ -188,7 +188,7 @@ def implicit_gemm(
 def checkpointed(
     program: Program, every: int = 1, layers: Any = None, carry: Mapping[str, str] | None = None
 ) -> Program:
-    """Training with checkpoints: the backward pass makes again what lies between every k-th value, instead of reading it.
+    """Training with checkpoints: the backward pass makes again what lies between every k-th value.
 
     Of a program that is all layers, every k-th of the values through which alone it passes is kept::
 
