@@ -12,13 +12,15 @@ from perfmodel.graph.spans import Lattice, at_most, lattice_span
 
 
 def bound_indices(op: Op) -> list[tuple[Affine, Size]]:
-    """The bound indices among an op's reads, one for each set of labels, and the extents that bound them.
+    """The bound indices of an op and of its reads, one for each set of labels, and the extents that bound them.
 
     >>> from perfmodel import matmul, split
     >>> [(str(index), extent) for index, extent in bound_indices(split(matmul(8, 8, 5), k=2).ops[0])]
     [('3*k_part + k', 5)]
     """
-    found: dict[tuple[str, ...], tuple[Affine, Size]] = {}
+    found: dict[tuple[str, ...], tuple[Affine, Size]] = {
+        tuple([label for label, _ in item.index.terms]): (item.index, item.extent) for item in op.bounds
+    }
     for access in op.reads:
         for index, axis in zip(access.index, access.tensor.axes, strict=True):
             if isinstance(index, Affine) and index.bound:
