@@ -13,10 +13,17 @@ from perfmodel.descriptors.arguments import Dtype, divided, one_of, sizes
 from perfmodel.errors import TransformError
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sequencing import sequence
-from perfmodel.transforms import fuse, grad, im2col, online, reassociate, recompute, tile
+from perfmodel.transforms import fuse, grad, im2col, online, reassociate, recompute, split, tile
 from perfmodel.transforms.selecting import checked_program
 
-__all__ = ["checkpointed", "flash_attention", "flash_attention_backward", "fused_mlp", "implicit_gemm"]
+__all__ = [
+    "checkpointed",
+    "flash_attention",
+    "flash_attention_backward",
+    "flash_decoding",
+    "fused_mlp",
+    "implicit_gemm",
+]
 
 _COMBINES = ("atomic", "kernel")
 
@@ -114,6 +121,46 @@ def flash_attention_backward(
     g = tile(online(g, "kv", only="O"), only=by_rows, grid=rows, stream={"kv": kv_block})
     inside, added = {"group": 1, "q": q_block}, ("kv",) if atomic else ()
     return tile(g, only="dQ" if atomic else "dK", grid=keys, stream=inside, atomic=added)
+
+
+def flash_decoding(
+    kv: Any,
+    d: Any,
+    dv: Any = None,
+    heads: Any = 1,
+    kv_heads: Any = None,
+    batch: Any = 1,
+    q: Any = 1,
+    lse: bool = False,
+    dtype: Dtype = "bf16",
+    *,
+    parts: Any = 8,
+    kv_block: Any = 64,
+    scale: bool = False,
+) -> Program:
+    """``flash_attention`` of a few queries, with the keys in parts that run apart and a kernel that combines them.
+
+    ::
+
+        p = split(online(fuse(attention(q, kv, d, ...)), "kv"), kv=parts)
+        p = tile(p, only="attention", grid={"batch": 1, "kv_head": 1, "kv_part": 1}, stream={"kv": kv_block})
+        tile(p, only="attention_combine", grid={"batch": 1, "kv_head": 1})
+
+    Each part leaves a maximum, a sum and an output of each query in fp32 (Dao et al. 2023,
+    https://pytorch.org/blog/flash-decoding/). Queries see all keys: parts have no mask.
+
+    >>> p = flash_decoding(8192, 128, heads=32, kv_heads=8, parts=16)
+    >>> [(kernel.name, kernel.made[-1]) for kernel in p.kernels]
+    [('attention', 'O_sum_partial'), ('attention_combine', 'O')]
+    >>> rows = 32 * 16  # of each head and part: m, l and O, written and read
+    >>> p.elements_written == rows * (128 + 2) + 32 * 128
+    True
+    """
+    given: dict[str, Any] = {"lse": lse, "dtype": dtype, "scale": scale}
+    p = split(online(fuse(attention(q, kv, d, dv, heads, kv_heads, batch, **given)), "kv"), kv=parts)
+    heads_apart = {"batch": 1, "kv_head": 1}
+    p = tile(p, only="attention", grid={**heads_apart, "kv_part": 1}, stream={"kv": kv_block})
+    return tile(p, only="attention_combine", grid=heads_apart)
 
 
 def fused_mlp(

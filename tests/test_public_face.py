@@ -50,6 +50,10 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "q": ..., "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "causal": False,
         "window": None, "combine": "atomic", "dtype": "bf16",
     },
+    "recipes.flash_decoding": {
+        "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "q": 1, "lse": False,
+        "dtype": "bf16",
+    },
     "recipes.fused_mlp": {"tokens": ..., "hidden": ..., "intermediate": ...},
     "recipes.implicit_gemm": {
         "batch": 1, "height": ..., "width": ..., "c_in": ..., "c_out": ..., "kernel": 3, "stride": 1, "padding": 0,
@@ -88,6 +92,7 @@ KEYWORDS: dict[str, set[str]] = {
     "recompute": {"program", "keep", "segment"},
     "recipes.flash_attention": {"q_block", "kv_block"},
     "recipes.flash_attention_backward": {"q_block", "kv_block"},
+    "recipes.flash_decoding": {"parts", "kv_block"},
     "recipes.fused_mlp": {"token_block", "intermediate_block"},
     "reassociate": {"program", "tensors"},
 }  # fmt: skip

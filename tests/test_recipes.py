@@ -38,6 +38,14 @@ def test_its_backward_is_a_gradient_reassociated_fused_recomputed_and_tiled() ->
     assert recipes.flash_attention_backward(N, N, 64, combine="kernel", q_block=64, kv_block=32) == two
 
 
+def test_flash_decoding_is_four_lines() -> None:
+    """fuse, online, split, and tiles for the parts and for what combines them."""
+    p = pm.split(pm.online(pm.fuse(pm.attention(1, N, 64, heads=8, kv_heads=2)), "kv"), kv=4)
+    p = pm.tile(p, only="attention", grid={"batch": 1, "kv_head": 1, "kv_part": 1}, stream={"kv": 32})
+    p = pm.tile(p, only="attention_combine", grid={"batch": 1, "kv_head": 1})
+    assert recipes.flash_decoding(N, 64, heads=8, kv_heads=2, parts=4, kv_block=32) == p
+
+
 def test_a_fused_mlp_is_two_lines() -> None:
     """fuse, tile."""
     p = pm.fuse(pm.gated_mlp(N, 64, 256, activation="gelu"))
@@ -76,6 +84,8 @@ MADE = {
     "flash, trained": recipes.flash_attention_backward(300, 300, 64, heads=4, kv_heads=2),
     "flash, trained in two": recipes.flash_attention_backward(300, 300, 64, combine="kernel"),
     "flash, decoding": recipes.flash_attention(1, 4096, 64, heads=4, kv_heads=2),
+    "flash, decoding in parts": recipes.flash_decoding(300, 64, heads=4, kv_heads=2, q=2, lse=True),
+    "flash, decoding in symbols": recipes.flash_decoding("n", "d", heads="h", kv_heads=2, parts="s"),
     "mlp": recipes.fused_mlp(300, 64, 256),
     "convolution": recipes.implicit_gemm(2, 16, 16, 32, 128, padding=1),
     "checkpoints": recipes.checkpointed(LAYER, every=2, layers=6),
@@ -108,6 +118,14 @@ def test_a_decode_step_is_one_tile_of_queries() -> None:
     """Blocks larger than the extents cut nothing."""
     p = recipes.flash_attention(1, 8192, 128, heads=32, kv_heads=8)
     assert p.elements_read + p.elements_written == 2 * 32 * 128 + 2 * 8 * 8192 * 128
+
+
+def test_a_decode_step_in_parts_moves_dv_and_2_values_more_of_each_head_and_part() -> None:
+    """Written in fp32 and read back; Q is read in each part."""
+    whole = recipes.flash_attention(1, 8192, 128, heads=32, kv_heads=8)
+    p = recipes.flash_decoding(8192, 128, heads=32, kv_heads=8, parts=16)
+    assert p.elements_read - whole.elements_read == 15 * 32 * 128 + 16 * 32 * (128 + 2)
+    assert p.elements_written - whole.elements_written == 16 * 32 * (128 + 2)
 
 
 def test_an_mlp_reads_its_weights_a_block_of_tokens_and_writes_no_hidden_value() -> None:
@@ -155,6 +173,7 @@ def test_memory_falls_and_rises_again_with_the_length_of_a_segment() -> None:
             pm.ExpressionError,
             r"combine = 'atomics': expected one of atomic, kernel \(did you mean 'atomic'",
         ),
+        (lambda: recipes.flash_decoding(8, 4, parts=9), pm.DimensionError, "fewer than parts"),
         (lambda: recipes.checkpointed(LAYER, every=5, layers=12), pm.DimensionError, "layers / every = 12 / 5"),
         (lambda: recipes.checkpointed(LAYER, every=0, layers=12), pm.TransformError, "every=0: a whole number"),
         (lambda: recipes.checkpointed(LAYER, every=True, layers=12), pm.TransformError, "every=True"),

@@ -56,6 +56,9 @@ SAME = {
     "recipes.flash_attention_backward(n, n, 128, combine='kernel')": pm.recipes.flash_attention_backward(
         n, n, 128, combine="kernel"
     ),
+    "recipes.flash_decoding(n, 128, heads=32, kv_heads=8, parts=16)": pm.recipes.flash_decoding(
+        n, 128, heads=32, kv_heads=8, parts=16
+    ),
     "recipes.fused_mlp(n, 64, 256, token_block=16)": pm.recipes.fused_mlp(n, 64, 256, token_block=16),
     "recipes.implicit_gemm(1, 16, 16, 4, 8, padding=1)": pm.recipes.implicit_gemm(1, 16, 16, 4, 8, padding=1),
     "recipes.checkpointed(fuse(softmax(8, 8)), every=2, layers=4)": pm.recipes.checkpointed(

@@ -31,8 +31,8 @@ _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
 gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with a transform around it
 where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...);
-or a recipe (recipes.checkpointed, recipes.flash_attention, recipes.flash_attention_backward, recipes.fused_mlp,
-recipes.implicit_gemm). A size is a number, or a formula in symbols such as n or 3*h.
+or a recipe (recipes.checkpointed, recipes.flash_attention, recipes.flash_attention_backward, recipes.flash_decoding,
+recipes.fused_mlp, recipes.implicit_gemm). A size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}
