@@ -151,6 +151,26 @@ def test_checkpoints_keep_one_input_a_segment_and_make_the_rest_again(every: int
     assert p.flops_by_unit["matrix"] == (12 * 3 + 12 // every * again) * product  # forward, dx, dW
 
 
+@pytest.mark.parametrize("every", [1, 2, 3, 6])
+def test_a_repeated_segment_counts_as_layers_written_out(every: int) -> None:
+    """Six layers in a row, with every k-th output kept: as many FLOPs and bytes; the gradients stay the same."""
+    run, outputs = LAYER, ["y"]
+    for place in range(2, 7):
+        run = pm.sequence(run, LAYER, join={outputs[-1]: "x"})
+        outputs.append(f"y_{place}")
+    plain = pm.grad(run)
+    written = pm.recompute(plain, segment=outputs[every - 1 :: every])
+    p = recipes.checkpointed(LAYER, every=every, layers=6)
+    assert (p.flops_by_unit, p.bytes_read, p.bytes_written) == (
+        written.flops_by_unit, written.bytes_read, written.bytes_written
+    )  # fmt: skip
+    arrays = reals_of(plain)
+    expected, found = pm.simulate(plain, arrays).values, pm.simulate(written, arrays).values
+    assert {"dx", "dW", "dW_6"} <= set(expected)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
 def test_memory_falls_and_rises_again_with_the_length_of_a_segment() -> None:
     """Inputs of segments, n / k, against values of one, k: least between the ends."""
     layer = pm.elementwise("sigmoid(sigmoid(x))", 1024)
