@@ -54,9 +54,10 @@ def flash_attention(
         p = online(fuse(attention(q, kv, d, ...)), "kv")
         tile(p, grid={"batch": 1, "kv_head": 1, "q": q_block}, stream={"kv": kv_block})
 
-    A block has all the query heads that share a head of K and V, so these are read once a kv head and tile of queries.
-    ``lse`` keeps the log-sum-exp for a backward pass. The order of the loops is that of FlashAttention-2 (Dao 2023,
-    arXiv 2307.08691): queries outside, and the output stays on chip.
+    A block has all the query heads that share a head of K and V, group * q_block rows (``p.footprint()`` says
+    whether that fits), so that K and V are read once a head of their own and tile of queries. ``lse`` keeps the
+    log-sum-exp for a backward pass. The order of the loops is that of FlashAttention-2 (Dao 2023, arXiv
+    2307.08691): queries outside, and the output stays on chip.
 
     >>> from perfmodel import dims
     >>> n, d = dims("n d")
@@ -82,27 +83,28 @@ def flash_attention_backward(
     combine: str = "atomic",
     dtype: Dtype = "bf16",
     *,
-    q_block: Any = 128,
-    kv_block: Any = 64,
+    block: Any = 128,
+    step: Any = 64,
     chunk: Any = None,
     align: str = "end",
     scale: bool = False,
 ) -> Program:
     """``flash_attention`` and its backward pass, from dO to dQ, dK and dV; it makes the scores again and keeps L.
 
+    ``block`` is the size of what runs apart, ``step`` that of the loop inside: queries and keys, or keys and queries.
     ``combine="atomic"`` does five contractions in one kernel of blocks of keys, which add their parts of dQ in memory::
 
         g = reassociate(grad(attention(q, kv, d, lse=True, ...), of="O"))
         g = recompute(fuse(g, to=[("O", "L"), "D", ("dQ", "dK", "dV")]), "P", keep="D")
-        g = tile(online(g, "kv", only="O"), only=("O", "D"), grid={.., "q": q_block}, stream={"kv": kv_block})
-        tile(g, only="dQ", grid={.., "kv": kv_block}, stream={"group": 1, "q": q_block}, atomic="kv")
+        g = tile(online(g, "kv", only="O"), only=("O", "D"), grid={.., "q": block}, stream={"kv": step})
+        tile(g, only="dQ", grid={.., "kv": block}, stream={"group": 1, "q": step}, atomic="kv")
 
     ``combine="kernel"`` does seven in two kernels that share nothing but D = rowsum(dO O): dQ by blocks of queries
     (S, dP and dQ), dK and dV by blocks of keys (S and dP again, dV and dK), without atomics::
 
         g = recompute(fuse(g, to=[("O", "L"), "D", "dQ", ("dK", "dV")]), "P", "dS", keep="D")
-        g = tile(online(g, "kv", only="O"), only=("O", "D", "dQ"), grid={.., "q": q_block}, stream={"kv": kv_block})
-        tile(g, only="dK", grid={.., "kv": kv_block}, stream={"group": 1, "q": q_block})
+        g = tile(online(g, "kv", only="O"), only=("O", "D", "dQ"), grid={.., "q": block}, stream={"kv": step})
+        tile(g, only="dK", grid={.., "kv": block}, stream={"group": 1, "q": step})
 
     >>> five, seven = [flash_attention_backward("n", "n", 128, combine=how) for how in ("atomic", "kernel")]
     >>> [sum(op.kind == "contract" for op in kernel.ops) for kernel in five.kernels]  # forward, D, backward
@@ -110,17 +112,19 @@ def flash_attention_backward(
     >>> [sum(op.kind == "contract" for op in kernel.ops) for kernel in seven.kernels]
     [2, 0, 3, 4]
     """
-    atomic = one_of(combine, _COMBINES, "flash_attention_backward: combine") == "atomic"
+    one_of(combine, _COMBINES, "flash_attention_backward: combine")
     given: dict[str, Any] = {"lse": True, "chunk": chunk, "align": align, "scale": scale, "dtype": dtype}
     p = attention(q, kv, d, dv, heads, kv_heads, batch, causal, window, **given)
     g = reassociate(grad(p, of="O"))
-    ends = [("dQ", "dK", "dV")] if atomic else ["dQ", ("dK", "dV")]
-    g = recompute(fuse(g, to=[("O", "L"), "D", *ends]), *["P"] if atomic else ["P", "dS"], keep="D")
-    rows, keys = {"batch": 1, "kv_head": 1, "q": q_block}, {"batch": 1, "kv_head": 1, "kv": kv_block}
-    by_rows = ("O", "D") if atomic else ("O", "D", "dQ")
-    g = tile(online(g, "kv", only="O"), only=by_rows, grid=rows, stream={"kv": kv_block})
-    inside, added = {"group": 1, "q": q_block}, ("kv",) if atomic else ()
-    return tile(g, only="dQ" if atomic else "dK", grid=keys, stream=inside, atomic=added)
+    by_rows: dict[str, Any] = {"grid": {"batch": 1, "kv_head": 1, "q": block}, "stream": {"kv": step}}
+    by_keys: dict[str, Any] = {"grid": {"batch": 1, "kv_head": 1, "kv": block}, "stream": {"group": 1, "q": step}}
+    if combine == "atomic":
+        g = recompute(fuse(g, to=[("O", "L"), "D", ("dQ", "dK", "dV")]), "P", keep="D")
+        g = tile(online(g, "kv", only="O"), only=("O", "D"), **by_rows)
+        return tile(g, only="dQ", atomic="kv", **by_keys)
+    g = recompute(fuse(g, to=[("O", "L"), "D", "dQ", ("dK", "dV")]), "P", "dS", keep="D")
+    g = tile(online(g, "kv", only="O"), only=("O", "D", "dQ"), **by_rows)
+    return tile(g, only="dK", **by_keys)
 
 
 def flash_decoding(

@@ -14,7 +14,7 @@ from staging import assert_counts_as_it_runs
 
 import perfmodel as pm
 
-N, D, BQ, BK = pm.dims("n d bq bk")
+N, D, B, STEP = pm.dims("n d b step")
 FORMS = ("atomic", "kernel")
 
 
@@ -56,12 +56,12 @@ def test_the_weights_are_made_again_from_the_log_sum_exp(combine: str, times: in
 
 
 def test_blocks_of_keys_read_queries_again_and_add_to_dq_in_memory() -> None:
-    """A head: K and V once, dK and dV once; on each of n/Bk blocks Q and dO, and L and D, and dQ read and written.
+    """A head: K and V once, dK and dV once; on each of n/B blocks Q and dO, and L and D, and dQ read and written.
 
     dQ starts as zeros, which is one write more.
     """
-    trips = sympy.ceiling(N / BK)
-    found = elements(backward(N, N, D, "atomic", q_block=BQ, kv_block=BK), "dQ")
+    trips = sympy.ceiling(N / B)
+    found = elements(backward(N, N, D, "atomic", block=B, step=STEP), "dQ")
     assert found == {
         **{(name, "read"): N * D for name in "KV"},
         **{(name, "write"): N * D for name in ("dK", "dV")},
@@ -72,19 +72,19 @@ def test_blocks_of_keys_read_queries_again_and_add_to_dq_in_memory() -> None:
 
 
 def test_two_kernels_read_keys_a_block_of_queries_and_queries_a_block_of_keys() -> None:
-    """dQ: Q, dO, L and D once, K and V n/Bq times. dK and dV: K and V once, Q, dO, L and D n/Bk times. No atomics."""
-    p = backward(N, N, D, "kernel", q_block=BQ, kv_block=BK)
-    rows, keys = sympy.ceiling(N / BQ), sympy.ceiling(N / BK)
+    """dQ: Q, dO, L and D once, K and V n/B times. dK and dV: K and V once, Q, dO, L and D n/B times. No atomics."""
+    p = backward(N, N, D, "kernel", block=B, step=STEP)
+    trips = sympy.ceiling(N / B)
     assert elements(p, "dQ") == {
         **{(name, "read"): N * D for name in ("Q", "dO")},
         **{(name, "read"): N for name in "LD"},
-        **{(name, "read"): N * D * rows for name in "KV"},
+        **{(name, "read"): N * D * trips for name in "KV"},
         ("dQ", "write"): N * D,
     }
     assert elements(p, "dK") == {
         **{(name, "read"): N * D for name in "KV"},
-        **{(name, "read"): N * D * keys for name in ("Q", "dO")},
-        **{(name, "read"): N * keys for name in "LD"},
+        **{(name, "read"): N * D * trips for name in ("Q", "dO")},
+        **{(name, "read"): N * trips for name in "LD"},
         **{(name, "write"): N * D for name in ("dK", "dV")},
     }
 
@@ -104,7 +104,7 @@ def test_at_equal_blocks_both_forms_move_alike_and_one_works_less() -> None:
     and L and D. With dQ in fp32, which blocks that add in bf16 would want, one kernel moves a half more.
     """
     n, d, side = 8192, 128, 128
-    five, seven = [backward(n, n, d, how, q_block=side, kv_block=side) for how in FORMS]
+    five, seven = [backward(n, n, d, how, block=side, step=side) for how in FORMS]
     one = sum(elements(five, "dQ").values())
     two = sum(elements(seven, "dQ").values()) + sum(elements(seven, "dK").values())
     assert two - one == (3 + 4 - 5) * n * d + 2 * n
@@ -119,11 +119,11 @@ def test_keys_are_read_and_their_gradients_written_once_for_all_heads_that_share
 ) -> None:
     """The sums over a group stay in the block: K, V, dK and dV by head of their own, the rest by query head."""
     for combine in FORMS:
-        p = backward(N, N, D, combine, heads=heads, kv_heads=kv_heads, q_block=BQ, kv_block=BK)
+        p = backward(N, N, D, combine, heads=heads, kv_heads=kv_heads, block=B, step=STEP)
         found = elements(p, "dQ" if combine == "atomic" else "dK")
         assert {found[name, "read"] for name in "KV"} == {kv_heads * N * D}
         assert {found[name, "write"] for name in ("dK", "dV")} == {kv_heads * N * D}
-        assert {found[name, "read"] for name in ("Q", "dO")} == {heads * N * D * sympy.ceiling(N / BK)}
+        assert {found[name, "read"] for name in ("Q", "dO")} == {heads * N * D * sympy.ceiling(N / B)}
 
 
 def test_causal_blocks_of_keys_skip_the_queries_before_them() -> None:
@@ -131,7 +131,7 @@ def test_causal_blocks_of_keys_skip_the_queries_before_them() -> None:
     n, d, side = 512, 32, 64
     blocks = n // side
     tiles = blocks * (blocks + 1) // 2
-    found = elements(backward(n, n, d, "atomic", causal=True, q_block=side, kv_block=side), "dQ")
+    found = elements(backward(n, n, d, "atomic", causal=True, block=side, step=side), "dQ")
     assert {found[name, "read"] for name in ("Q", "dO")} == {tiles * side * d}
     assert found["dQ", "read"] == tiles * side * d
     assert found["dQ", "write"] == tiles * side * d + n * d
@@ -148,7 +148,7 @@ def test_nothing_of_the_size_of_the_scores_is_kept() -> None:
 def test_a_block_holds_what_its_tiles_have() -> None:
     """The footprint is free of n."""
     for combine in FORMS:
-        assert backward(N, N, 64, combine, q_block=BQ, kv_block=BK).footprint_bytes.free_symbols <= {BQ, BK}
+        assert backward(N, N, 64, combine, block=B, step=STEP).footprint_bytes.free_symbols <= {B, STEP}
 
 
 # values and counts of runs
@@ -164,7 +164,7 @@ def cases(draw: DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         "dv": draw(st.integers(1, 3)), "heads": kv_heads * draw(st.integers(1, 2)), "kv_heads": kv_heads,
         "align": draw(st.sampled_from(["end", "start"])), "dtype": "fp64", **mask,
     }  # fmt: skip
-    blocks = {"q_block": draw(st.integers(1, 8)), "kv_block": draw(st.integers(1, 8))}
+    blocks = {"block": draw(st.integers(1, 8)), "step": draw(st.integers(1, 8))}
     return told, {"combine": draw(st.sampled_from(FORMS)), **blocks}
 
 
@@ -191,7 +191,7 @@ def test_the_scale_of_the_scores_goes_back_with_them(combine: str) -> None:
     """S / sqrt(d): dQ and dK are scaled too."""
     plain = pm.grad(pm.attention(6, 7, 3, lse=True, scale=True, dtype="fp64"), of="O")
     arrays = reals_of(plain) | {"scale": 3**-0.5}
-    p = backward(6, 7, 3, combine, scale=True, dtype="fp64", q_block=4, kv_block=3)
+    p = backward(6, 7, 3, combine, scale=True, dtype="fp64", block=4, step=3)
     run, expected = pm.simulate(p, arrays), pm.simulate(plain, arrays)
     for name, value in expected.values.items():
         np.testing.assert_allclose(run.values[name], value, rtol=1e-12, atol=1e-12)

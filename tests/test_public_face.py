@@ -91,7 +91,7 @@ KEYWORDS: dict[str, set[str]] = {
     "einsum": {"pattern"},
     "recompute": {"program", "keep", "segment"},
     "recipes.flash_attention": {"q_block", "kv_block"},
-    "recipes.flash_attention_backward": {"q_block", "kv_block"},
+    "recipes.flash_attention_backward": {"block", "step"},
     "recipes.flash_decoding": {"parts", "kv_block"},
     "recipes.fused_mlp": {"token_block", "intermediate_block"},
     "reassociate": {"program", "tensors"},

@@ -26,16 +26,16 @@ def test_flash_attention_is_three_lines() -> None:
 
 def test_its_backward_is_a_gradient_reassociated_fused_recomputed_and_tiled() -> None:
     """Five contractions in one kernel, or seven in two."""
-    rows, keys = {"batch": 1, "kv_head": 1, "q": 64}, {"batch": 1, "kv_head": 1, "kv": 32}
+    rows, keys = {"batch": 1, "kv_head": 1, "q": 64}, {"batch": 1, "kv_head": 1, "kv": 64}
     g = pm.reassociate(pm.grad(pm.attention(N, N, 64, lse=True), of="O"))
     one = pm.recompute(pm.fuse(g, to=[("O", "L"), "D", ("dQ", "dK", "dV")]), "P", keep="D")
     one = pm.tile(pm.online(one, "kv", only="O"), only=("O", "D"), grid=rows, stream={"kv": 32})
-    one = pm.tile(one, only="dQ", grid=keys, stream={"group": 1, "q": 64}, atomic="kv")
-    assert recipes.flash_attention_backward(N, N, 64, q_block=64, kv_block=32) == one
+    one = pm.tile(one, only="dQ", grid=keys, stream={"group": 1, "q": 32}, atomic="kv")
+    assert recipes.flash_attention_backward(N, N, 64, block=64, step=32) == one
     two = pm.recompute(pm.fuse(g, to=[("O", "L"), "D", "dQ", ("dK", "dV")]), "P", "dS", keep="D")
     two = pm.tile(pm.online(two, "kv", only="O"), only=("O", "D", "dQ"), grid=rows, stream={"kv": 32})
-    two = pm.tile(two, only="dK", grid=keys, stream={"group": 1, "q": 64})
-    assert recipes.flash_attention_backward(N, N, 64, combine="kernel", q_block=64, kv_block=32) == two
+    two = pm.tile(two, only="dK", grid=keys, stream={"group": 1, "q": 32})
+    assert recipes.flash_attention_backward(N, N, 64, combine="kernel", block=64, step=32) == two
 
 
 def test_flash_decoding_is_four_lines() -> None:
