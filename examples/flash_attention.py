@@ -1,4 +1,4 @@
-"""What does FlashAttention save?  Attention, its backward pass and a decode step, each rewritten by a few transforms."""
+"""What does FlashAttention save?  Attention, its backward pass and a decode step, each by a few transforms."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ for q_block in (16, 64, 128):
 p = pm.recipes.flash_attention(N, N, D, causal=True, **HEADS)
 line("the same, causal", p)
 print("\nThe recipe is these lines:", *p.history, sep="\n  ")
-print(
-    "\nAs a formula:", pm.recipes.flash_attention("n", "n", "d", q_block="b").elements_read, "elements read for a head"
-)
+formula = pm.recipes.flash_attention("n", "n", "d", q_block="b").elements_read
+print("\nAs a formula, a head reads:", formula, "elements")
 
 print("\nforward and backward                   kernels    GB moved    FLOP/B    work")
 plain = pm.grad(pm.attention(N, N, D, lse=True, **HEADS), of="O")
@@ -38,8 +37,9 @@ for combine, name in (("atomic", "made again; dQ added in memory"), ("kernel", "
 kept = pm.recipes.flash_attention_backward("n", "n", "d").saved
 print("\nFor the backward pass a head keeps:", ", ".join(f"{row[0]} ({row[2]} B)" for row in kept.rows))
 
-print("\na decode step over 65,536 tokens       kernels    GB moved    FLOP/B    blocks")
+print("\na decode step over 65,536 tokens         blocks    GB moved    MB of them partial results")
 for parts in (4, 16, 64):
     decode = pm.recipes.flash_decoding(65_536, D, parts=parts, **HEADS)
-    print(f"{f'flash_decoding in {parts} parts':38}{2:8}{decode.bytes / 1e9:12.3f}", end="")
-    print(f"{decode.flops_by_unit['matrix'] / decode.bytes:10.1f}{8 * parts:10}")
+    partial = sum(row[4] for row in decode.traffic().rows if row[1].endswith("_partial"))
+    blocks = HEADS["kv_heads"] * parts
+    print(f"{f'flash_decoding in {parts} parts':38}{blocks:8}{decode.bytes / 1e9:12.3f}{partial / 1e6:10.2f}")
