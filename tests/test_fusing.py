@@ -70,6 +70,8 @@ def test_to_stays_within_a_section_and_what_only_names() -> None:
     """What leads to dx of the forward pass stays there; kernels that are not picked stay alone."""
     g = pm.grad(pm.elementwise("sigmoid(sigmoid(x))", 4))
     assert [(kernel.section, len(kernel.ops)) for kernel in pm.fuse(g, to="dx").kernels] == [(0, 2), (1, 6)]
+    with pytest.raises(pm.TransformError, match=r"'y' and 'dx' stand in two sections, which stay apart"):
+        pm.fuse(g, to=[("y", "dx")])
     p = pm.fuse(pm.softmax(4, 8), only=["max", "sub", "exp"], to="sub")
     assert names(p) == [["max", "sub"], ["exp"], ["sum"], ["div"]]
 

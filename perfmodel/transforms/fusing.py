@@ -84,17 +84,23 @@ def _leading_to(program: Program, groups: Sequence[Sequence[str]], selected: Col
     maker = {name: kernel for kernel in program.kernels for name in kernel.made}
     found: dict[str, str] = {}
     for group in groups:
+        across = [name for name in group if maker[name].section != maker[group[0]].section]
+        if across:
+            raise TransformError(
+                f"fuse: to={tuple(group)!r}: {group[0]!r} and {across[0]!r} stand in two sections, which stay apart"
+            )
         for name in group:
             if maker[name].name in found or maker[name].name not in selected:
                 end = found.get(maker[name].name)
                 why = f"leads to {end!r}; name it before {end!r}" if end else "is not among the kernels of only="
                 raise TransformError(f"fuse: to={name!r} ends no kernel: it {why}")
-        waiting = [(maker[name], maker[name].section) for name in group]
+        waiting = [maker[name] for name in group]
+        section = waiting[0].section
         while waiting:
-            kernel, section = waiting.pop()
+            kernel = waiting.pop()
             if kernel.name in selected and kernel.name not in found and kernel.section == section:
                 found[kernel.name] = group[0]
-                waiting += [(maker[name], section) for name in kernel.needed if name in maker]
+                waiting += [maker[name] for name in kernel.needed if name in maker]
     return found
 
 
