@@ -18,10 +18,12 @@ from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
+from perfmodel.graph.part_tiles import key_tiles
 from perfmodel.graph.parts import part_bytes, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
+from perfmodel.graph.splits import mask_extents
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tile_points import valid_points
 from perfmodel.graph.tilings import Tiling
@@ -177,13 +179,12 @@ class Tiled:
         mask = need.op.mask
         if mask is None:
             return None
-        cut = [label for label in (mask.query, mask.key) if label in need.space[label].labels]
+        cut = [label for label in need.space if label in need.space[label].labels]
         return self._visits(need.op, mask, cut)
 
     def _visits(self, op: Op, mask: Mask, cut: Collection[str]) -> Visits:
-        extents = dict(op.space)
-        rows, keys = [self.trips.get(label) if label in cut else None for label in (mask.query, mask.key)]
-        return Visits(mask, extents[mask.query], extents[mask.key], rows, keys)
+        rows = self.trips.get(mask.query) if mask.query in cut else None
+        return Visits(mask, *mask_extents(op, mask), rows, key_tiles(op, self.trips, cut))
 
     def stored_visits(self, op: Op) -> Visits | None:
         """The tiles of a masked result that are stored; None where the result is not masked."""

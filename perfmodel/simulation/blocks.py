@@ -136,7 +136,7 @@ class BlockRun:
         if visits is None or visits.keys_cut is None or not all(label in at for label in visits.labels):
             return False
         row = at[visits.mask.query] if visits.rows_cut is not None else 0
-        return not visits.holds(row, at[visits.mask.key])
+        return not visits.holds(row, visits.key_at(at))
 
     def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
         import numpy as np
