@@ -70,7 +70,9 @@ class Tiled:
     @cached_property
     def schedule(self) -> Schedule:
         """The order of work in a block."""
-        return schedule_of(self.needs, self.loops, self.leaving, self.running)
+        for need in [need for need in self.needs if need.op.output.tensor.name in self.tiling.spill]:
+            self._outer_trips(need)
+        return schedule_of(self.needs, self.loops, self.leaving, self.running, self.tiling.spill)
 
     @cached_property
     def running(self) -> dict[str, Running]:
@@ -90,15 +92,7 @@ class Tiled:
 
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
-        for need, _ in self.runs():
-            name = need.op.output.tensor.name
-            if name in self.tiling.spill:
-                self._outer_trips(need)
-                if name not in self.leaving:
-                    raise TransformError(
-                        f"tile: {name!r} cannot be spilled: it stays inside {self.kernel.name!r}, where what reads it "
-                        "would have to load it again; return it from the program, or let it be held"
-                    )
+        self.schedule  # noqa: B018 (what cannot be spilled is refused here)
         self.rescalings  # noqa: B018 (an order in which a maximum cannot be followed is refused here)
 
     def runs(self) -> Iterator[tuple[Need, tuple[str, ...]]]:
@@ -199,13 +193,14 @@ class Tiled:
         for load, path in self.loads():
             read.setdefault(load.tensor.name, []).append(self._moved(load, path))
             notes[load.tensor.name] = notes.get(load.tensor.name) or part_note(load.part, self.trips)
+        stored = [item for need in self.needs for item in self._stored(need)]
+        for item in [item for item in stored if item.direction == "read" and item.tensor in read]:
+            read[item.tensor].append((item.elements, item.bytes))  # spilled, and taken up again after its loop
         found = []
         for name, parts in read.items():
             elements, size = [total(list(column)) for column in zip(*parts, strict=True)]
             found.append(Transfer(self.kernel.name, name, "read", elements, size, notes[name]))
-        for need in self.needs:
-            found += self._stored(need)
-        return tuple(found)
+        return (*found, *[item for item in stored if item.direction == "write" or item.tensor not in read])
 
     def _moved(self, load: Load, path: Collection[str]) -> tuple[Size, Size]:
         """Elements and bytes of one load over all blocks and trips."""
@@ -231,7 +226,7 @@ class Tiled:
     def _stored(self, need: Need) -> list[Transfer]:
         """What an op stores: each element of what leaves once; a spilled accumulator on every outer trip."""
         tensor = need.op.output.tensor
-        if tensor.name not in self.leaving:
+        if tensor.name not in {*self.leaving, *self.tiling.spill}:
             return []
         part = self.own(need.op)
         visits = self.stored_visits(need.op)

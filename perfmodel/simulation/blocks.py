@@ -188,6 +188,8 @@ class BlockRun:
         if first:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
             empty_padding(op, held.values)
+        if name in self.tiled.tiling.spill:
+            held.present[:] = False
         held.present[where] = True
         if name in self.tiled.tiling.spill:
             self._take_up(name, where, known=name in self.tiled.updated or not first)
