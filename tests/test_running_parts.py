@@ -15,7 +15,7 @@ from staging import Array, evaluated, loads, stores
 import perfmodel as pm
 from perfmodel.simulation.tallying import count_differences
 
-LAW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 def decoding(program: pm.Program, parts: Any) -> pm.Program:
@@ -180,6 +180,61 @@ def test_two_labels_that_are_online_are_split_together() -> None:
     assert_runs(pm.tile(p, grid={"n_part": 1, "j_part": 1}, stream={"n": 2, "j": 1}, only="y"), plain)
 
 
+# masks
+
+
+def test_a_causal_mask_of_one_query_allows_every_key_and_is_dropped() -> None:
+    """The last query stands at the last key: the formulas are those without a mask."""
+    kv, d = pm.dims("kv d")
+    masked = decoding(pm.attention(1, kv, d, causal=True), 4).kernels[0]
+    assert [op.mask for op in masked.ops] == [None] * len(masked.ops)
+    assert masked.ops == decoding(pm.attention(1, kv, d), 4).kernels[0].ops
+
+
+def test_a_part_without_an_allowed_pair_holds_0_and_minus_infinity() -> None:
+    """12 keys in 4 parts of 3, of which a window of 4 meets the last two: only these are loaded."""
+    plain = pm.attention(1, 12, 2, 3, causal=True, window=4)
+    p = pm.tile(decoding(plain, 4), grid={"kv_part": 1}, only="attention")
+    run = simulated(p, normal(plain), watch=("max_partial", "sum_partial", "O_sum_partial"))
+    for _, name, values in run.watched[: 2 * 3]:
+        assert np.all(values[..., :1] == (-np.inf if name == "max_partial" else 0))
+    assert (loads(p)["K"], loads(p)["V"]) == (2 * 3 * 2, 2 * 3 * 3)
+    assert p.flops_by_unit["matrix"] == 2 * 4 * (2 + 3)  # the pairs of the window
+    assert_runs(p, plain)
+
+
+def test_tiles_of_parts_under_a_window_as_a_formula() -> None:
+    """The tiles that a window meets, over parts in symbols."""
+    kv, d = pm.dims("kv d")
+    cut: dict[str, Any] = {"grid": {"kv_part": 1}, "stream": {"kv": 2}, "only": "attention"}
+    formulas = pm.tile(decoding(pm.attention(1, kv, d, causal=True, window=4), 3), **cut)
+    for keys in (11, 15, 16):
+        exact = pm.tile(decoding(pm.attention(1, keys, 2, causal=True, window=4), 3), **cut)
+        at = {kv: keys, d: 2}
+        assert evaluated(formulas.flops, at) == exact.flops
+        assert evaluated(formulas.elements_read, at) == exact.elements_read
+        assert evaluated(formulas.issued_flops, at) == exact.issued_flops
+
+
+def test_a_row_without_a_key_stays_zero() -> None:
+    """5 rows and 3 keys, causal from the end: two rows see none; 0 is kept by one select a partial result."""
+    plain = pm.attention(5, 3, 2, dv=4, causal=True, lse=True)
+    p = decoding(plain, 2)
+    assert [op.function for op in p.kernels[1].ops].count("where") == 3  # sums, outputs, and the quotient
+    run = simulated(p, normal(plain))
+    assert np.all(run.values["O"][..., :2, :] == 0)
+    assert np.all(run.values["L"][..., :2] == -np.inf)
+    assert_runs(p, plain)
+
+
+def test_outer_tiles_do_not_cut_parts_under_a_mask() -> None:
+    """Positions of a mask count from the first key, not from a tile's corner."""
+    p = decoding(pm.attention(4, 12, 2, causal=True), 3)
+    outer = pm.tile(p, grid={"kv_part": 1}, level="l2", only="attention")
+    with pytest.raises(pm.TransformError, match="'scores' is masked over 'kv_part', of which a tile of 'l2'"):
+        pm.tile(outer, stream={"kv": 2}, only="attention")
+
+
 # values and counts of runs
 
 
@@ -197,9 +252,11 @@ def decodings(draw: DrawFn) -> tuple[pm.Program, pm.Program]:
     """Attention of random sizes, its keys in parts that need not divide, in tiles that need not divide either."""
     q, kv = draw(st.integers(1, 4)), draw(st.integers(2, 11))
     kv_heads = draw(st.integers(1, 2))
-    plain = pm.attention(
-        q, kv, 2, 3, heads=kv_heads * draw(st.integers(1, 3)), kv_heads=kv_heads, lse=draw(st.booleans())
-    )
+    heads = kv_heads * draw(st.integers(1, 3))
+    kinds = [{}, {}, {"causal": True}, {"causal": True, "window": 3}, {"window": 2}, {"chunk": 3}]
+    mask: dict[str, Any] = draw(st.sampled_from(kinds))
+    mask = {**mask, "align": draw(st.sampled_from(["end", "start"]))} if mask else mask
+    plain = pm.attention(q, kv, 2, 3, heads=heads, kv_heads=kv_heads, lse=draw(st.booleans()), **mask)
     p = decoding(plain, draw(st.integers(2, kv)))
     where = {label: draw(st.sampled_from(["grid", "stream", ""])) for label in ("kv_part", "kv", "q")}
     where["kv"] = where["kv"] and "stream"
@@ -215,7 +272,7 @@ def decodings(draw: DrawFn) -> tuple[pm.Program, pm.Program]:
 @LAW
 @given(decodings(), st.integers(0, 5))
 def test_flash_decoding_counts_as_it_runs_and_is_attention(drawn: tuple[pm.Program, pm.Program], seed: int) -> None:
-    """Any number of parts and any tiles of them, grouped heads: counts are those of the run, values within 1e-12."""
+    """Any parts, tiles, masks and grouped heads: counts are those of the run, values within 1e-12."""
     plain, p = drawn
     assert_runs(p, plain, seed)
     assert p.issued_flops >= p.flops

@@ -19,6 +19,7 @@ from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.paddings import Bound, Padding
 from perfmodel.graph.schedules import Loop, Node
+from perfmodel.graph.splits import key_bound
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
 
@@ -248,8 +249,10 @@ def _check_mask(need: Need, tiled: Tiled) -> None:
     if op.mask is None:
         return
     made = dict(zip(op.output.tensor.labels, need.output, strict=True))
+    bound = key_bound(op)
+    masked = {op.mask.query, op.mask.key, *([] if bound is None else [label for label, _ in bound.index.terms])}
     for label, extent in op.space:
-        if label not in (op.mask.query, op.mask.key):
+        if label not in masked:
             continue
         if label in tiled.trips or made.get(label, Interval.whole(extent)) != Interval.whole(extent):
             raise TransformError(

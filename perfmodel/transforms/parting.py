@@ -12,6 +12,7 @@ from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.paddings import Bound
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import mask_extents
 
 _COMBINED = {"multiply-add": "sum", "mean": "sum"}  # what adds up partial results, where it is not the same again
 
@@ -57,6 +58,15 @@ class Part:
         """
         return Affine(((self.part, self.length), (self.inner, 1)), bound=True)
 
+    def bound(self, op: Op) -> Bound:
+        """Where the places of an op's parts end.
+
+        >>> from perfmodel import matmul
+        >>> Part("k", "k_part", "k", 4, 3).bound(matmul(4, 4, 10).ops[0]).extent
+        10
+        """
+        return Bound(self.index, dict(op.space)[self.label])
+
 
 class Names:
     """Names that are free in a program: of tensors, ops and kernels.
@@ -85,6 +95,7 @@ def partial_of(op: Op, parts: Sequence[Part], name: str) -> Op:
         inputs=tuple([in_parts(item, parts) if isinstance(item, Access) else item for item in op.inputs]),
         output=partial.access,
         space=space_in_parts(op.space, parts),
+        bounds=(*op.bounds, *[part.bound(op) for part in parts]),
     )
 
 
@@ -172,8 +183,26 @@ def kept_bounds(op: Op, axes: Sequence[Axis]) -> tuple[Bound, ...]:
     return tuple([item for item in op.bounds if {label for label, _ in item.index.terms} <= labels])
 
 
+def with_places(op: Op, parts: Sequence[Part]) -> Op:
+    """The op with a mask that lies over the places of its parts; without one that allows every pair.
+
+    Refused are rows of a mask, indices other than the label itself, and padding.
+
+    >>> from perfmodel import attention
+    >>> with_places(attention(4, 8, 2, causal=True).ops[0], [Part("kv", "kv_part", "kv_inner", 2, 4)]).mask.key
+    'kv_inner'
+    """
+    check_in_parts(op, [part.label for part in parts])
+    mask, names = op.mask, {part.label: part.inner for part in parts}
+    if mask is None or mask.key not in names:
+        return op
+    extents = mask_extents(op, mask)
+    every = mask.pairs(*extents) == product(extents)
+    return replace(op, mask=None if every else mask.renamed(names))
+
+
 def check_in_parts(op: Op, labels: Sequence[str]) -> None:
-    """Refuse labels that stand in a mask, or in an index that is not the label itself; and padded ops.
+    """Refuse the rows of a mask, labels in an index that is not the label itself, and padded ops.
 
     >>> from perfmodel import conv2d
     >>> check_in_parts(conv2d(height=6, width=6, c_in=2, c_out=2).ops[0], ["r"])  # doctest: +ELLIPSIS
@@ -188,9 +217,9 @@ def check_in_parts(op: Op, labels: Sequence[str]) -> None:
     if scatters(op):
         raise TransformError(f"split: {op.name!r} adds into places that an index names: that is to come")
     for label in labels:
-        if op.mask is not None and label in (op.mask.query, op.mask.key):
+        if op.mask is not None and (label == op.mask.query or (label == op.mask.key and op.function == "mean")):
             raise TransformError(
-                f"split: {op.name!r} is masked over {label!r}: positions within a part are not those of the mask"
+                f"split: {op.name!r} is masked over {label!r}; of a mask only the keys have parts, in sums and maxima"
             )
         for access in op.reads:
             for index in access.index:

@@ -15,19 +15,19 @@ from perfmodel.expressions import Size
 from perfmodel.graph.indexing import Axis
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
-from perfmodel.graph.paddings import Bound
+from perfmodel.graph.operands import Scalar
 from perfmodel.graph.running import Running, running_of
-from perfmodel.transforms.factoring import alive
+from perfmodel.transforms.factoring import alive, every_row_has_a_key
 from perfmodel.transforms.parting import (
     Names,
     Part,
-    check_in_parts,
     combined,
     in_parts,
     kept_bounds,
     partial_of,
     space_in_parts,
     stage_behind,
+    with_places,
 )
 
 
@@ -104,23 +104,20 @@ class _Parting:
         """An op of the loop as the parts do it."""
         if not self.loop.over(op):
             return op
-        check_in_parts(op, [self.loop.label])
         part = self.part(op)
+        op = with_places(op, [part])
         reduces = self.loop.label in op.reduced
         found = partial_of(op, [part], self._name(op)) if reduces else self._value(op, part)
         self.made[op.output.tensor.name] = found.output.tensor
         inputs = [self._read(item, part) if isinstance(item, Access) else item for item in op.inputs]
         again = op.output.tensor.name in self.whole
         name = self.free.ops.fresh(f"{op.name}_in_parts") if again else op.name
-        return replace(found, name=name, inputs=tuple(inputs), bounds=(*op.bounds, self._bound(op, part)))
+        return replace(found, name=name, inputs=tuple(inputs), bounds=(*op.bounds, part.bound(op)))
 
     def part(self, op: Op) -> Part:
         """The label of an op in its parts."""
         axis = next(axis for axis in op.space if axis.label == self.loop.label)
         return Part.of(axis, self.names, self.number)
-
-    def _bound(self, op: Op, part: Part) -> Bound:
-        return Bound(part.index, dict(op.space)[part.label])
 
     def _name(self, op: Op) -> str:
         return self.free.tensors.fresh(f"{op.output.tensor.name}_partial")
@@ -152,7 +149,7 @@ class _Parting:
                 if by not in weights:
                     found += self._weights(by, part.axes[0])
                     weights[by] = found[-1].output.tensor
-                found.append(self._scaled(op, partial, weights[by]))
+                found += self._scaled(op, partial, weights[by])
                 partial = found[-1].output.tensor
             found += combined(op, partial, (part.axes[0],), self.free)
         return found
@@ -163,16 +160,21 @@ class _Parting:
         shift = self._map(maximum, "sub", [self.made[by], maximum.output.tensor], f"{by}_shift", parts)
         return [shift, self._map(maximum, "exp", [shift.output.tensor], f"{by}_weight", parts)]
 
-    def _scaled(self, op: Op, partial: Tensor, weight: Tensor) -> Op:
+    def _scaled(self, op: Op, partial: Tensor, weight: Tensor) -> list[Op]:
         """Partial sums as if they were made with the maximum of all parts."""
-        return self._map(op, "mul", [partial, weight], f"{op.output.tensor.name}_weighted", partial.axes[0])
+        name, parts = f"{op.output.tensor.name}_weighted", partial.axes[0]
+        scaled = self._map(op, "mul", [partial, weight], name, parts)
+        if op.mask is None or self.loop.label != op.mask.key or every_row_has_a_key(op, op.mask):
+            return [scaled]
+        where = self._map(op, "where", [partial, scaled.output.tensor, Scalar(0)], name, parts)
+        return [scaled, where]  # a row without a key has no maximum, and nothing to scale
 
-    def _map(self, of: Op, function: str, inputs: Sequence[Tensor], name: str, parts: Axis) -> Op:
+    def _map(self, of: Op, function: str, inputs: Sequence[Tensor | Scalar], name: str, parts: Axis) -> Op:
         """One map over the partial results of an op, in the format of its accumulator."""
         axes = (parts, *of.output.tensor.axes)
         return replace(
             of, kind="map", name=self.free.ops.fresh(name), function=function, space=axes, mask=None, padded=(),
-            inputs=tuple([item.access for item in inputs]), stage=stage_behind(of.stage),
+            inputs=tuple([item if isinstance(item, Scalar) else item.access for item in inputs]),
             output=Tensor(self.free.tensors.fresh(name), axes, of.accumulate).access, compute=of.accumulate,
-            bounds=kept_bounds(of, axes),
+            stage=stage_behind(of.stage), bounds=kept_bounds(of, axes),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
 from perfmodel.graph.tilings import Cut, Tiling
-from perfmodel.transforms.parting import Names, Part, check_in_parts, combined, partial_of
+from perfmodel.transforms.parting import Names, Part, combined, partial_of, with_places
 from perfmodel.transforms.running_parts import RunningParts
 from perfmodel.transforms.selecting import Only, checked_program, chosen
 from perfmodel.transforms.tiling import checked_kernel
@@ -39,8 +39,10 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     ``combine="atomic"`` keeps one kernel, whose blocks along k add to the result in memory: it is a tile of
     ``ceil(K/4)`` in the grid, as ``tile(p, grid={"k": ..}, atomic=["k"])`` makes it (in the tiles that there are).
 
-    Refused: labels that nothing reduces, more parts than elements, labels of windows, rolls, look-ups and masks,
-    ops that are padded, and kernels that are tiled already (split first; by atomics, tiled or not).
+    Keys of a mask keep their positions in parts; a part without an allowed pair holds what its reduction begins with.
+
+    Refused: labels that nothing reduces, more parts than elements, labels of windows, rolls and look-ups, the rows of a
+    mask, ops that are padded, and kernels that are tiled already (split first; by atomics, tiled or not).
 
     >>> from perfmodel import matmul
     >>> p = split(matmul(64, 64, 4096, dtype="fp32"), k=4)
@@ -152,8 +154,7 @@ class _Splitter:
         """The op that makes partial results, and those that make its result of them."""
         cut = [axis for axis in op.space if axis.label in labels and axis.label in op.reduced]
         found = [Part.of(axis, self.names[axis.label], self.parts[axis.label]) for axis in cut]
-        check_in_parts(op, [part.label for part in found])
-        first = partial_of(op, found, self.free.tensors.fresh(f"{op.output.tensor.name}_partial"))
+        first = partial_of(with_places(op, found), found, self.free.tensors.fresh(f"{op.output.tensor.name}_partial"))
         return first, combined(op, first.output.tensor, tuple([part.axes[0] for part in found]), self.free)
 
 
