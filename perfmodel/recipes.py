@@ -135,11 +135,15 @@ def flash_decoding(
     kv_heads: Any = None,
     batch: Any = 1,
     q: Any = 1,
+    causal: bool = False,
+    window: Any = None,
     lse: bool = False,
     dtype: Dtype = "bf16",
     *,
     parts: Any = 8,
     kv_block: Any = 64,
+    chunk: Any = None,
+    align: str = "end",
     scale: bool = False,
 ) -> Program:
     """``flash_attention`` of a few queries, with the keys in parts that run apart and a kernel that combines them.
@@ -151,7 +155,7 @@ def flash_decoding(
         tile(p, only="attention_combine", grid={"batch": 1, "kv_head": 1})
 
     Each part leaves a maximum, a sum and an output of each query in fp32 (Dao et al. 2023,
-    https://pytorch.org/blog/flash-decoding/). Queries see all keys: parts have no mask.
+    https://pytorch.org/blog/flash-decoding/). The last of several queries stands at the last key (``causal``).
 
     >>> p = flash_decoding(8192, 128, heads=32, kv_heads=8, parts=16)
     >>> [(kernel.name, kernel.made[-1]) for kernel in p.kernels]
@@ -160,8 +164,9 @@ def flash_decoding(
     >>> p.elements_written == rows * (128 + 2) + 32 * 128
     True
     """
-    given: dict[str, Any] = {"lse": lse, "dtype": dtype, "scale": scale}
-    p = split(online(fuse(attention(q, kv, d, dv, heads, kv_heads, batch, **given)), "kv"), kv=parts)
+    given: dict[str, Any] = {"lse": lse, "chunk": chunk, "align": align, "scale": scale}
+    p = online(fuse(attention(q, kv, d, dv, heads, kv_heads, batch, causal, window, dtype=dtype, **given)), "kv")
+    p = split(p, kv=parts)
     heads_apart = {"batch": 1, "kv_head": 1}
     p = tile(p, only="attention", grid={**heads_apart, "kv_part": 1}, stream={"kv": kv_block})
     return tile(p, only="attention_combine", grid=heads_apart)

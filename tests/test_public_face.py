@@ -51,8 +51,8 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "window": None, "combine": "atomic", "dtype": "bf16",
     },
     "recipes.flash_decoding": {
-        "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "q": 1, "lse": False,
-        "dtype": "bf16",
+        "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "q": 1, "causal": False,
+        "window": None, "lse": False, "dtype": "bf16",
     },
     "recipes.fused_mlp": {"tokens": ..., "hidden": ..., "intermediate": ...},
     "recipes.implicit_gemm": {

@@ -85,6 +85,8 @@ MADE = {
     "flash, trained in two": recipes.flash_attention_backward(300, 300, 64, combine="kernel"),
     "flash, decoding": recipes.flash_attention(1, 4096, 64, heads=4, kv_heads=2),
     "flash, decoding in parts": recipes.flash_decoding(300, 64, heads=4, kv_heads=2, q=2, lse=True),
+    "flash, decoding four tokens": recipes.flash_decoding(300, 64, heads=4, kv_heads=2, q=4, causal=True),
+    "flash, decoding in a window": recipes.flash_decoding(300, 64, q=2, causal=True, window=100, parts=3),
     "flash, decoding in symbols": recipes.flash_decoding("n", "d", heads="h", kv_heads=2, parts="s"),
     "mlp": recipes.fused_mlp(300, 64, 256),
     "convolution": recipes.implicit_gemm(2, 16, 16, 32, 128, padding=1),
