@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import sympy
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
@@ -50,27 +49,3 @@ def share_of_rescaling_the_output(given: Inputs) -> dict[str, Any]:
         "share_of_macs_pct": 100 * output / p.macs,
         "share_of_flops_pct": 100 * output / p.flops_by_unit["matrix"],
     }
-
-
-def keys_outside(n: Any, d: Any, keys: Any) -> pm.Program:
-    """Blocks of keys in the outer loop; the output and both statistics come and go with each of them."""
-    p = pm.online(pm.fuse(pm.attention(n, n, d, lse=True)), "kv")
-    p = pm.online(pm.fuse(pm.unfuse(p), to=[("O_sum", "max", "sum")]), "kv", only="O_sum")
-    return pm.tile(p, stream={"kv": keys, "q": 1}, spill=("O_sum", "max", "sum"), only="O_sum")
-
-
-@answers("F01")
-def head_sizes_that_do_not_pay(given: Inputs) -> dict[str, Any]:
-    """Elements read, with as many keys in a block as four of its kind fit in M, and blocks that divide the length."""
-    length, room = given["N"], given["M"]
-    blocks, keys, d = pm.dims("blocks keys d")
-    p = keys_outside(blocks * keys, d, keys)
-    read = sum(row[3] for row in p.traffic().rows if row[0] == "O_sum" and row[2] == "read")
-    flash = sympy.expand(read.xreplace({blocks: 4 * d * length / sympy.Integer(room), keys: room / (4 * d)}))
-    unfused = pm.fuse(pm.attention(length, length, d), by="stage")
-    stored = sympy.expand(unfused.elements_read + unfused.elements_written)
-    ratios = {
-        f"ratio {'unfused/flash ' * (width == 64)}d={width}": (stored / flash).xreplace({d: sympy.Integer(width)})
-        for width in (64, 128, 256)
-    }
-    return {"M": room, **ratios, "break-even d": sympy.sqrt(stored.coeff(d, 0) / flash.coeff(d, 2))}
