@@ -42,7 +42,7 @@ EFFECTS = {
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
     "row passes": "rows that are read again",
-    "few blocks": "a few units cannot draw the whole bandwidth",
+    "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
     "memory reach": "the share of the published bandwidth that is reached",
     "cache reuse": "what the timing loop left in the cache",
     "overlap": "compute and memory overlap, but softly",
