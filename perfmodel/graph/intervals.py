@@ -33,6 +33,8 @@ class Linear:
         >>> Linear(3).at({})
         3
         """
+        if not self.steps:
+            return self.start
         return total([self.start, *[step * numbers[label] for label, step in self.steps]])
 
     def placed(self, numbers: Mapping[str, int]) -> Linear:

@@ -38,9 +38,13 @@ def lengths_sum(intervals: Sequence[Interval], trips: Mapping[str, Trip]) -> Siz
     >>> lengths_sum([Interval.tile("m", 128, 300), Interval.whole(8)], {"m": m})
     2400
     """
+    factors: list[Size] = []
     groups: list[tuple[set[str], list[Interval]]] = []
     for interval in intervals:
         labels = set(interval.labels)
+        if not labels:
+            factors.append(interval.length_at({}))
+            continue
         joined = [interval]
         for group in [group for group in groups if group[0] & labels]:
             groups.remove(group)
@@ -48,13 +52,11 @@ def lengths_sum(intervals: Sequence[Interval], trips: Mapping[str, Trip]) -> Siz
             joined = [*group[1], *joined]
         groups.append((labels, joined))
     parts = [(tuple(found), tuple([trips[label] for label in sorted(labels)])) for labels, found in groups]
-    return product([_group_sum(*part) for part in parts])
+    return product([*factors, *[_group_sum(*part) for part in parts]])
 
 
 @lru_cache(maxsize=4096)  # the kernels of a program, and the counts of a kernel, ask for the same ones
 def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
-    if not trips:
-        return product([interval.length_at({}) for interval in intervals])
     counts = [trip.count for trip in trips]
     known = all(isinstance(count, int) for count in counts) and all(interval.concrete for interval in intervals)
     if not known:  # distinct elements of windows with gaps are only counted in numbers

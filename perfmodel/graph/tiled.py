@@ -18,7 +18,7 @@ from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
-from perfmodel.graph.parts import part_bytes, part_note
+from perfmodel.graph.parts import part_cost, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
@@ -214,8 +214,8 @@ class Tiled:
             elements, size = visited_cost(load, visits, self.trips)
             return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
-        size = part_bytes(load.tensor.format, load.part, self.trips)
-        return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
+        elements, size = part_cost(load.tensor.format, load.part, self.trips)
+        return product([again, elements]), product([again, size])
 
     def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
@@ -237,7 +237,7 @@ class Tiled:
         if visits is not None and self.by_visits(visits, self.loops):
             elements, size = visited_cost(Load(tensor, part), visits, self.trips)
         else:
-            elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
+            elements, size = part_cost(tensor.format, part, self.trips)
         if tensor.name in self.tiling.spill:
             times = self._outer_trips(need)
             moved = (product([times, elements]), product([times, size]))
