@@ -104,10 +104,11 @@ def _divided(numerator: Size, denominator: Size) -> sympy.Expr:
     return _exact(numerator) / _exact(denominator)
 
 
-@cacheit
-def _extreme(choice: Any, *sizes: sympy.Expr) -> sympy.Expr:
-    """A ``Min`` or ``Max``, remembered as sympy remembers sums: it takes a millisecond to compare the sizes."""
+def _chosen(choice: Any, *sizes: sympy.Expr) -> sympy.Expr:
     return choice(*sizes)
+
+
+_extreme: Any = cacheit(_chosen)  # sympy remembers sums, but not Min and Max: to compare sizes takes it a millisecond
 
 
 def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:

@@ -136,7 +136,7 @@ class Counted:
     @cached_property
     def footprint_bytes(self) -> Size:
         """Bytes that the largest kernel holds at once (see ``footprint``)."""
-        return most([total_held(item.held) for item in self.counted])
+        return most([item.held_bytes for item in self.counted])
 
     @cached_property
     def memory_bytes(self) -> Size:

@@ -214,7 +214,7 @@ def _no_negative_term(gap: sympy.Expr) -> bool:
 
 
 def _is_nonnegative(term: sympy.Expr) -> bool:
-    """Whether a product is 0 or more: so are its factors, as a rule, which sympy knows where it has to derive the rest."""
+    """Whether a product is 0 or more. As a rule its factors are, and of these sympy knows it already."""
     return all(factor.is_nonnegative for factor in sympy.Mul.make_args(term)) or bool(term.is_nonnegative)
 
 

@@ -39,10 +39,10 @@ def part_cost(form: Format, part: tuple[Interval, ...], trips: Mapping[str, Trip
 
 def _bytes(form: Format, part: tuple[Interval, ...], trips: Mapping[str, Trip], elements: Size) -> Size:
     """Bytes of so many elements, with the scales of their blocks, rounded up once."""
-    bits = scaled(elements, form.bits)
-    if form.block is not None:
-        scales = _scales(part, form.block, trips)
-        bits = total([bits, product([scales, form.scale_bits + form.zero_bits])])
+    if form.block is None:
+        return form.bytes_of_elements(elements)
+    scales = _scales(part, form.block, trips)
+    bits = total([scaled(elements, form.bits), product([scales, form.scale_bits + form.zero_bits])])
     return bits // 8 if isinstance(bits, int) and bits % 8 == 0 else ceil_div(bits, 8)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, size
+from perfmodel.graph.cuttings import Cutting
 from perfmodel.graph.holding import block_rows, largest_block
-from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import total_held
 from perfmodel.graph.needs import Need
@@ -163,14 +164,19 @@ def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
     for name in tiling.spill:
         if name not in kernel.made:
             raise LabelError(f"tile: spill={name!r}: {kernel.name!r} makes {listed(kernel.made)}")
-    count = KernelCount.of(kernel, program.leaving)
-    for blocks in count.blocks:
+    alone = len(program.kernels) == 1
+    Cutting(kernel, program.leaving & frozenset(kernel.made)).asked(partial(_check_blocks, alone=alone))
+
+
+def _check_blocks(cutting: Cutting, *, alone: bool) -> None:
+    _ = cutting.works, cutting.transfers  # what cannot be counted is refused
+    for blocks in cutting.blocks:
         for tiled in blocks:
             tiled.check()
             _check_repeated(tiled)
             _check_added(tiled)
         if blocks[0].tiling.capacity_bytes is not None:
-            _check_capacity(largest_block(blocks), alone=len(program.kernels) == 1)
+            _check_capacity(largest_block(blocks), alone=alone)
 
 
 def _check_added(tiled: Tiled) -> None:
