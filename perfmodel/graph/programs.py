@@ -11,6 +11,7 @@ import sympy
 
 from perfmodel.errors import DimensionError, FormatError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, bind, product, size, symbol_name, symbol_values
+from perfmodel.graph.arguments import is_one_of, mapping_given, names_given
 from perfmodel.graph.counts import Counted
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
@@ -126,7 +127,7 @@ class Program(Counted):
         >>> program(tensor("x", {"i": "n"}) * 2).at(n=64).flops
         64
         """
-        given = self._named(values or {}, named)
+        given = self._named(mapping_given(values, "at", "{'n': 64}"), named)
         names = {symbol.name for symbol in self.symbols}
         bound = symbol_values({k: v for k, v in given.items() if k in names}, self.symbols)
         kernels, loops = self.kernels, self.loops
@@ -145,7 +146,7 @@ class Program(Counted):
         if extents:
             kernels = self._resized(kernels, extents)
         text = ", ".join(f"{key}={value}" for key, value in given.items())
-        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self)
+        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self).within_room("at")
 
     def _named(self, values: Mapping[Any, Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name, each given once."""
@@ -203,8 +204,8 @@ class Program(Counted):
         640
         """
         count = size(times, "repeat")
-        handed = dict(carry or {})
-        common = (shared,) if isinstance(shared, str) else tuple(shared)
+        handed = mapping_given(carry, "repeat: carry", "{'y': 'x'}")
+        common = names_given(shared, "repeat: shared=")
         inputs = [item.name for item in self.inputs]
         for out, into in handed.items():
             self._check_carry(out, into)
@@ -224,7 +225,7 @@ class Program(Counted):
 
     def _check_carry(self, out: str, into: str) -> None:
         inputs = {item.name: item for item in self.inputs}
-        if out not in self.returned or into not in inputs:
+        if out not in self.returned or not is_one_of(into, inputs):
             raise LabelError(
                 f"repeat: carry={{{out!r}: {into!r}}} goes from an output ({listed(self.returned)}) to an input "
                 f"({listed(inputs)})"

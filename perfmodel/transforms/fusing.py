@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfmodel.errors import TransformError, did_you_mean
+from perfmodel.graph.arguments import is_one_of
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
@@ -26,7 +27,7 @@ def fuse(program: Program, by: str | None = None, only: Only = None) -> Program:
     ['attention.scores', 'attention.softmax', 'attention.values']
     """
     checked_program(program, "fuse")
-    if by not in (None, "stage"):
+    if by is not None and not is_one_of(by, ["stage"]):
         raise TransformError(f"fuse: by={by!r} is not known; by='stage' or nothing{did_you_mean(str(by), ['stage'])}")
     selected = {kernel.name for kernel in chosen(program, only, "fuse")}
     groups: dict[object, list[Kernel]] = {}
