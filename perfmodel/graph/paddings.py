@@ -79,8 +79,8 @@ def valid_results(op: Op) -> Size:
     tensor = op.output.tensor
     if not op.padded:
         return product(tensor.extents)
-    extents = valid_extents(op)
-    return product([extents[label] for label in tensor.labels])
+    ends: dict[object, Size] = {**valid_extents(op)}
+    return product([ends.get(index, axis.extent) for axis, index in zip(tensor.axes, op.output.index, strict=True)])
 
 
 def valid_parts(op: Op, parts: Mapping[str, Interval], trips: Mapping[str, Trip]) -> dict[str, Interval]:
