@@ -79,8 +79,9 @@ def valid_results(op: Op) -> Size:
     tensor = op.output.tensor
     if not op.padded:
         return product(tensor.extents)
-    ends: dict[object, Size] = {**valid_extents(op)}
-    return product([ends.get(index, axis.extent) for axis, index in zip(tensor.axes, op.output.index, strict=True)])
+    extents = valid_extents(op)
+    pairs = zip(tensor.axes, op.output.index, strict=True)
+    return product([extents.get(by, axis.extent) if isinstance(by, str) else axis.extent for axis, by in pairs])
 
 
 def valid_parts(op: Op, parts: Mapping[str, Interval], trips: Mapping[str, Trip]) -> dict[str, Interval]:

@@ -16,9 +16,10 @@ from perfmodel.graph.counts import Counted
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.paddings import Padding
 from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_sizes
 from perfmodel.graph.repeating import Repetition, carried, passed_on, repeated
-from perfmodel.graph.resizing import resized_kernels, valid_axes, valid_shape
+from perfmodel.graph.resizing import idle_of, repadded, resized_kernels, valid_axes, valid_shape
 
 if TYPE_CHECKING:
     from perfmodel.showing import Text
@@ -56,6 +57,7 @@ class Program(Counted):
     loops: tuple[Repetition, ...] = ()
     step: str = field(default="", compare=False)
     parent: Program | None = field(default=None, compare=False, repr=False)
+    idle: tuple[Padding, ...] = field(default=(), compare=False, repr=False)  # by multiples that divide as it is
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept of it: its fields, without the counts, which are made again when they are asked for."""
@@ -146,7 +148,8 @@ class Program(Counted):
         if extents:
             kernels = self._resized(kernels, extents)
         text = ", ".join(f"{key}={value}" for key, value in given.items())
-        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self).within_room("at")
+        kernels, idle = repadded(kernels, idle_of(self.kernels, kernels, self.idle, bound), carried(loops))
+        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self, idle=idle).within_room("at")
 
     def _named(self, values: Mapping[Any, Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name, each given once."""
@@ -218,8 +221,7 @@ class Program(Counted):
         if len(set(handed.values())) < len(handed):
             raise LabelError(f"repeat: carry={handed} gives one input two outputs")
         kernels = tuple([replace(kernel, repeat=product([count, kernel.repeat])) for kernel in self.kernels])
-        saved = [row[0] for row in self.saved.rows]
-        kept = tuple(dict.fromkeys([*self.shared, *common, *passed_on(handed, saved)]))
+        kept = tuple(dict.fromkeys([*self.shared, *common, *passed_on(handed, [row[0] for row in self.saved.rows])]))
         loops = (*self.loops, *repeated(self.kernels, count, handed))
         return replace(self, kernels=kernels, shared=kept, loops=loops, step=f"repeat({times})", parent=self)
 
