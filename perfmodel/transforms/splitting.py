@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, size
+from perfmodel.graph.arguments import is_one_of
 from perfmodel.graph.indexing import FreshNames
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
@@ -57,7 +58,7 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     (['max', 'sum', 'values'], 'kv_part')
     """
     checked_program(program, "split")
-    if combine not in _COMBINES:
+    if not is_one_of(combine, _COMBINES):
         raise TransformError(f"split: combine={combine!r} is not one of {listed(_COMBINES)}")
     parts = {label: size(value, f"split: {label}") for label, value in labels.items()}
     if not parts:
