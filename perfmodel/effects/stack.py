@@ -183,6 +183,8 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
 
 
 def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
+    import numpy
+
     on, chip = setting.on, setting.chip
     moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
     if "row passes" in on and shape.kind == ROWS:
@@ -192,4 +194,7 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
-    return moved / rate
+    found = moved / rate
+    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
+        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    return found
