@@ -64,7 +64,7 @@ _TABLE = (
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
     Protocol("aiconfigurator-sglang-quantized", (6, 6, 1), kernels=_QUANT, source=_AIC.format("sglang")),
     Protocol("aiconfigurator-vllm-quantized", (1, 6, 1), kernels=_QUANT, source=_AIC.format("vllm")),
-    # its fp8 op takes a scale first: a maximum over the activations, and its inverse
+    # its smallest fp8 rows take some three launches more than bf16; that two are for a scale is a guess
     Protocol(
         "aiconfigurator-trtllm-fp8",
         (1, 5, 1),
