@@ -159,14 +159,14 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
     (0, 4)
     """
     mask = op.mask
-    if mask is None or mask.key in trips:
+    if mask is None or mask.key in trips or set(space[mask.key].labels) - set(space[mask.query].labels):
         return space
     extents = dict(op.space)
     queries, keys = extents[mask.query], extents[mask.key]
     if not space[mask.query].labels and not space[mask.key].labels:
         ends = {mask.query: mask.rows(queries, keys), mask.key: mask.columns(queries, keys)}
         return space | {label: Interval((Linear(a),), (Linear(b),)) for label, (a, b) in ends.items()}
-    shift = keys - queries if mask.align == "end" else 0
+    shift = mask.shift(queries, keys)
     rows = space[mask.query]
     starts = (Linear(0),) if mask.left is None else tuple([end.scaled(1, shift - mask.left) for end in rows.starts])
     stops = (Linear(keys),) if mask.right is None else tuple([end.scaled(1, shift + mask.right) for end in rows.stops])

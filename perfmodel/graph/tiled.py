@@ -9,10 +9,10 @@ from functools import cached_property
 import sympy
 
 from perfmodel.errors import TransformError
-from perfmodel.expressions import Size, largest, product, total
+from perfmodel.expressions import Size, product, total
 from perfmodel.graph.combining import moved_by_adding
 from perfmodel.graph.counting import Transfer, Work, work
-from perfmodel.graph.intervals import Interval, Trip, full_length
+from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
@@ -23,7 +23,7 @@ from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
-from perfmodel.graph.tile_points import valid_points
+from perfmodel.graph.tile_points import issued_points, valid_points
 from perfmodel.graph.tilings import Tiling
 from perfmodel.graph.visited import visited_cost
 from perfmodel.graph.visiting import Visits
@@ -156,21 +156,7 @@ class Tiled:
 
         ``among`` has the labels that count, where not all do.
         """
-        around = [*self.grid, *path]
-        kept = need.space if among is None else among
-        sizes = [self._issued_length(label, need.space[label]) for label in kept]
-        visits = self.visits(need)
-        if visits is not None and self.by_visits(visits, path):
-            around = [label for label in around if label not in visits.labels]
-            sizes.append(visits.number)
-        return product([*sizes, *[self.trips[label].count for label in around]])
-
-    def _issued_length(self, label: str, interval: Interval) -> Size:
-        """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
-        length = full_length(interval)
-        cuts = [cut.size for cut in (*self.tiling.grid, *self.tiling.stream) if cut.label == label]
-        one = cuts and label not in self.trips and interval == Interval.whole(length)
-        return largest(length, *cuts) if one else length
+        return issued_points(self, need, path, need.space if among is None else among)
 
     def visits(self, need: Need) -> Visits | None:
         """The tiles of a masked op that are visited, as far as its own rows and keys are cut; None for no mask."""

@@ -84,7 +84,8 @@ class Visits:
         (0, 2)
         """
         first, last = self._rows_of(number)
-        start, stop = self._seen(first)[0], self._seen(last - 1)[1]
+        sizes = (self.queries, self.keys)
+        start, stop = self.mask.seen(first, *sizes)[0], self.mask.seen(last - 1, *sizes)[1]
         if isinstance(first, int) and isinstance(last, int) and first >= last:
             return 0, 0
         return floor_div(start, self._key_size), ceil_div(stop, self._key_size)
@@ -99,16 +100,6 @@ class Visits:
     def _rows(self) -> tuple[Size, Size]:
         """The rows that see any key."""
         return self.mask.rows(self.queries, self.keys)
-
-    def _seen(self, row: Size) -> tuple[Size, Size]:
-        """The keys that one row sees, as a half-open interval."""
-        position = row + (self.keys - self.queries if self.mask.align == "end" else 0)
-        start: Size = 0 if self.mask.left is None else largest(0, position - self.mask.left)
-        stop: Size = self.keys if self.mask.right is None else smallest(self.keys, position + self.mask.right + 1)
-        if self.mask.chunk is not None:
-            base = floor_div(position, self.mask.chunk) * self.mask.chunk
-            start, stop = largest(start, base), smallest(stop, base + self.mask.chunk)
-        return start, stop
 
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
         """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
