@@ -152,7 +152,7 @@ def looks_of(mask: Mask, queries: Size, keys: Size) -> Callable[[_Ends, _Ends], 
             right = None
         if chunk is not None:
             phase = (begun + columns[0]) % chunk
-            if 0 <= first + phase and max(last, across - 1) + phase < chunk:
+            if first + phase >= 0 and max(last, across - 1) + phase < chunk:
                 chunk, phase = None, 0
         return None if left is None and right is None and chunk is None else (left, right, chunk, first, phase)
 
