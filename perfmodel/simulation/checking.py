@@ -101,7 +101,7 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
 
 
 def _with_parts(program: Program) -> tuple[Program, Program]:
-    """The program and the first of its history, with symbols bound that no label shows: parts of 3 and 1, tables of 4 rows."""
+    """The program and the first of its history, what no label shows bound: parts of 3 and 1, tables of 4 rows."""
     found: dict[Any, int] = {}
     for index, extent in [pair for op in program.ops for pair in bound_indices(op)]:
         number = next(axis.extent for op in program.ops for axis in op.space if axis.label == index.terms[0][0])
