@@ -126,6 +126,14 @@ def test_a_result_under_a_mask_that_leaves_is_cut_like_the_others() -> None:
     assert_runs_as_counted(cut, p)
 
 
+def test_inner_blocks_that_see_no_key_ask_for_no_queries() -> None:
+    """A window of 4 in outer tiles of 8: of the tile of keys before its own, only the first 4 rows of 8 see any."""
+    p = pm.fuse(pm.attention(32, 32, 4, causal=True, window=4), by="stage")
+    p = pm.tile(p, grid={"q": 8}, stream={"kv": 8}, level="l2", only="scores")
+    p = pm.tile(p, grid={"q": 2}, stream={"kv": 2}, only="scores")
+    assert read(p, "l2")["Q"] == (4 * 8 + 3 * 2 * 2) * 4  # 4 outer tiles on the diagonal, 3 before it
+
+
 @LAW
 @given(st.data())
 def test_masks_inside_nested_tiles_count_as_they_run(data: st.DataObject) -> None:

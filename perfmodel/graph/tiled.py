@@ -25,7 +25,7 @@ from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tile_points import issued_points, valid_points
 from perfmodel.graph.tilings import Tiling
-from perfmodel.graph.visited import visited_cost
+from perfmodel.graph.visited import seen_cost, visited_cost
 from perfmodel.graph.visiting import Visits
 
 
@@ -199,6 +199,11 @@ class Tiled:
             again = self.times({*load.labels, *visits.labels}, path)
             elements, size = visited_cost(load, visits, self.trips)
             return product([again, elements]), product([again, size])
+        label = None if visits is None else self.side(visits, path)
+        if visits is not None and label is not None:
+            again = self.times({*load.labels, label}, path)
+            elements, size = seen_cost(load, visits, self.trips, label)
+            return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
         size = part_bytes(load.tensor.format, load.part, self.trips)
         return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
@@ -206,6 +211,16 @@ class Tiled:
     def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
         return visits.keys_cut is not None and set(visits.labels) <= {*self.grid, *path}
+
+    def side(self, visits: Visits, path: Collection[str]) -> str | None:
+        """The label of a mask whose tiles are told apart at this place, outside the loop over the other one's.
+
+        A tile that sees nothing, or that nothing sees, loads nothing there.
+        """
+        around = {*self.grid, *path}
+        here = [label for label in visits.labels if label in around]
+        apart = len(visits.labels) == 2 and set(visits.labels) <= {*self.grid, *self.loops}
+        return here[0] if apart and len(here) == 1 else None
 
     def visits_of(self, tensor: Tensor) -> Visits | None:
         """The tiles that are visited of the ops that read a tensor, where all of them have the same."""

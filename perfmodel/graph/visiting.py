@@ -101,6 +101,29 @@ class Visits:
         """The rows that see any key."""
         return self.mask.rows(self.queries, self.keys)
 
+    def seeing(self, label: str) -> tuple[Size, Size]:
+        """The tiles of rows that see any key, or of keys that any row sees, as a half-open range.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).seeing("q")  # rows 0 to 3 see none
+        (2, 4)
+        """
+        if label == self.mask.query:
+            (low, high), across = self._rows, self._row_size
+        else:
+            (low, high), across = self.mask.columns(self.queries, self.keys), self._key_size
+        return floor_div(low, across), ceil_div(high, across)
+
+    def hides(self, label: str, number: int) -> bool:
+        """Whether a tile of rows sees no key, or a tile of keys is seen by no row.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).hides("q", 0)
+        True
+        """
+        first, stop = self.seeing(label)
+        return not int(first) <= number < int(stop)
+
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
         """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
 

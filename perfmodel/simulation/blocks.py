@@ -58,7 +58,7 @@ class BlockRun:
             self.chip = {}
             at = dict(zip(self.tiled.grid, numbers, strict=True))
             for load in self.tiled.schedule.loads:
-                self._load(load, at)
+                self._load(load, at, ())
             self._nodes(self.tiled.schedule.body, at, ())
 
     def _nodes(self, nodes: tuple[Node, ...], at: Numbers, path: tuple[str, ...]) -> None:
@@ -96,7 +96,7 @@ class BlockRun:
                 if not self._loops_reduced(need, around):
                     self.chip.pop(need.op.output.tensor.name, None)
             for load in loop.loads:
-                self._load(load, here)
+                self._load(load, here, around)
             self._nodes(loop.body, here, around)
         self.unsettled, self.corrections.active = settled, active
         for need in inside:
@@ -112,12 +112,12 @@ class BlockRun:
     def _loops_reduced(self, need: Need, path: tuple[str, ...]) -> list[str]:
         return [label for label in path if label in need.op.reduced]
 
-    def _load(self, load: Load, at: Numbers) -> None:
+    def _load(self, load: Load, at: Numbers, path: tuple[str, ...]) -> None:
         """Bring a part of a tensor in; a part is skipped where no allowed pair needs it."""
         import numpy as np
 
         name = load.tensor.name
-        if self._skipped(self.read_visits[name], at):
+        if self._skipped(self.read_visits[name], at) or self._unseen(self.read_visits[name], at, path):
             return
         if load.by:
             table = self.memory[name]
@@ -137,6 +137,11 @@ class BlockRun:
             return False
         row = at[visits.mask.query] if visits.rows_cut is not None else 0
         return not visits.holds(row, at[visits.mask.key])
+
+    def _unseen(self, visits: Visits | None, at: Numbers, path: tuple[str, ...]) -> bool:
+        """Whether no key is seen in this tile of rows, or this tile of keys by no row."""
+        label = None if visits is None else self.tiled.side(visits, path)
+        return visits is not None and label is not None and visits.hides(label, at[label])
 
     def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
         import numpy as np
