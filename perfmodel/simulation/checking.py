@@ -193,7 +193,7 @@ def _largest_tile(kernel: Kernel, level: int, shared: int = 1) -> int:
     inside = len(kernel.tiles) - level - 1
     if len(kernel.tiles) < 2:
         return LARGEST_TILE
-    return shared * 2 ** (inside - 1) if shared > 1 and inside else INNERMOST_TILE * 2**inside
+    return shared << (inside - 1) if shared > 1 and inside else INNERMOST_TILE << inside
 
 
 def _shared(kernel: Kernel, label: str) -> int:
