@@ -11,6 +11,7 @@ from staging import arrays_of, assert_same_values
 from strategies import masks
 
 import perfmodel as pm
+from perfmodel.graph.building import reduced
 from perfmodel.graph.masks import Mask
 from perfmodel.simulation.tallying import count_differences
 
@@ -170,3 +171,32 @@ def test_outer_tiles_that_are_whole_inner_tiles_change_nothing_inside(
     assert (two.macs, two.flops_by_unit["matrix"]) == (one.macs, one.flops_by_unit["matrix"])
     issued = [[w.operations for k in found.counted for w in k.issued if w.unit == "matrix"] for found in (one, two)]
     assert sum(issued[0]) == sum(issued[1])
+
+
+@pytest.mark.parametrize("function", ["sum", "prod", "max", "min", "mean"])
+def test_pairs_that_a_mask_hides_hold_zero_however_they_are_staged(function: str) -> None:
+    """Row 0 of 2 sees no key of 1, row 1 does: over b the first is 0 in every staging, a product and a maximum too."""
+    q, kv = [pm.tensor(name, {label: n, "b": 2}) for name, label, n in (("Q", "q", 2), ("K", "kv", 1))]
+    scores = pm.einsum("q b, kv b -> q kv b", q, kv, mask=Mask("q", "kv", chunk=1, align="end"))
+    p = pm.program(reduced(function, scores, "b").named("y"))
+    arrays = {"Q": np.full((2, 2), 3.0), "K": np.ones((1, 2))}
+    seen = {"sum": 3 + 3, "prod": 3 * 3, "max": 3, "min": 3, "mean": 3}[function]
+    fused = pm.fuse(p)
+    for stream in ({"kv": 1, "q": 1}, {"q": 1, "kv": 1}, {"q": 2}, {"b": 1}, {"b": 1, "q": 1}):
+        assert pm.simulate(pm.tile(fused, stream=stream), arrays).values["y"].tolist() == [[0], [seen]]
+    nested = pm.tile(pm.tile(fused, grid={"q": 2}, stream={"b": 1}, level="l2"), grid={"q": 1})
+    for staged in (p, fused, pm.tile(fused, grid={"q": 1}), nested):
+        assert pm.simulate(staged, arrays).values["y"].tolist() == [[0], [seen]]
+
+
+@pytest.mark.parametrize(("function", "empty"), [("sum", 0), ("prod", 1), ("max", -np.inf), ("min", np.inf)])
+def test_a_row_without_a_key_holds_the_identity_of_its_reduction(function: str, empty: float) -> None:
+    """Over the keys, a row that sees none is what the reduction starts from, in every staging."""
+    q, kv = pm.tensor("Q", {"q": 3}), pm.tensor("K", {"kv": 2})
+    scores = pm.einsum("q, kv -> q kv", q, kv, mask=Mask("q", "kv", right=0))
+    p = pm.fuse(pm.program(reduced(function, scores, "kv").named("y")))
+    arrays = {"Q": np.full((3,), 2.0), "K": np.ones((2,))}
+    seen = [empty, 2, {"sum": 2 + 2, "prod": 2 * 2, "max": 2, "min": 2}[function]]
+    for tiles in ({"grid": {"q": 1}}, {"stream": {"kv": 1}}, {"grid": {"q": 2}, "stream": {"kv": 1}}):
+        assert pm.simulate(pm.tile(p, **tiles), arrays).values["y"].tolist() == seen
+    assert pm.simulate(p, arrays).values["y"].tolist() == seen

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from perfmodel.catalogue.building import family_or_name
 from perfmodel.catalogue.chips import Machine
 from perfmodel.catalogue.parts import KINDS, SCOPES, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
+from perfmodel.catalogue.plain import plain_sheet
 from perfmodel.catalogue.tables import Table
 from perfmodel.errors import FormatError, MachineError, listed
 from perfmodel.number_formats import format as number_format
@@ -80,12 +81,15 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
-    import tomllib
-
     if len(text) > LONGEST_SHEET:
         raise MachineError(f"{file}: {len(text)} characters; a data sheet has at most {LONGEST_SHEET}")
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
         raise MachineError(f"{file}: a line of a data sheet has at most {LONGEST_LINE} characters")
+    plain = plain_sheet(text)
+    if plain is not None:
+        return plain
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -129,8 +133,8 @@ def _collected(rows: Iterable[Table], read: Callable[[Table], tuple[Part, Named]
 
 
 def _figures(table: Table, keys: Iterable[str], prefix: str = "", required: bool = False) -> Named:
-    found = {f"{prefix}{key}": table.figure(key, required=required) for key in keys}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    present = [key for key in keys if required or key in table.values]
+    return {f"{prefix}{key}": figure for key in present if (figure := table.figure(key, required=required)) is not None}
 
 
 def _count(units: Table) -> Named:

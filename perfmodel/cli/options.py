@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
+from perfmodel.cli.unit_options import add_unit_commands
+from perfmodel.cli.warp_options import add_commands
 from perfmodel.errors import PerfModelError
 
 _ABOUT = "What a computation costs, as formulas, and how long it takes on a chip."
@@ -30,8 +33,9 @@ examples:
 _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
 gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with a transform around it
-where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...). A
-size is a number, or a formula in symbols such as n or 3*h.
+where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...);
+or a recipe (recipes.checkpointed, recipes.flash_attention, recipes.flash_attention_backward, recipes.flash_decoding,
+recipes.fused_mlp, recipes.implicit_gemm). A size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}
@@ -41,6 +45,7 @@ examples:
   perfmodel estimate "elementwise('relu(x*w + b)', 2**24)" --fuse --on h100-sxm --json
   perfmodel estimate "matmul(4096, 4096, 4096)" --on h100-sxm --measured 200e-6
   perfmodel estimate "softmax(4096, 4096)" "fuse(softmax(4096, 4096))" --on h100-sxm
+  perfmodel estimate "recipes.flash_attention(8192, 8192, 128, heads=32, kv_heads=8, causal=True)" --on h100-sxm
 """
 _EXPLAIN = f"""\
 {_PROGRAM}
@@ -71,6 +76,8 @@ def parser() -> argparse.ArgumentParser:
     machines.add_argument("name", metavar="NAME", nargs="*", help="a chip, or a path ending in .toml: show its sheet")
     machines.add_argument("--kind", help="only gpu, tpu, npu or cpu")
     machines.add_argument("--vendor", help="only this vendor")
+    machines.add_argument("--format", help="only chips with a peak for this number format")
+    machines.add_argument("--markdown", action="store_true", help="as the table of hardware/README.md")
     formats = _command(commands, "formats", "list the number formats", _FORMATS, _formats)
     formats.add_argument("name", metavar="NAME", nargs="*", help="only these")
     _estimate_options(
@@ -79,6 +86,8 @@ def parser() -> argparse.ArgumentParser:
     _program_options(
         _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
     )
+    add_commands(partial(_command, commands))
+    add_unit_commands(partial(_command, commands))
     return top
 
 

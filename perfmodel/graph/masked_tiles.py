@@ -69,10 +69,7 @@ class MaskedTiles:
         >>> tiles.skips(Spot({"q": 0, "kv": 1}))
         True
         """
-        if self.visits is None:
-            return False
-        row = 0 if self.visits.rows_cut is None else spot.numbers[self.mask.query]
-        return not self.visits.holds(row, spot.numbers[self.mask.key])
+        return self.visits is not None and self.visits.skips(spot.numbers)
 
     def cropped(self, spot: Spot) -> Mask | None:
         """The mask of a tile that is visited; None where it excludes no pair.

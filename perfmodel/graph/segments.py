@@ -11,8 +11,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from perfmodel.errors import DimensionError, TransformError
-from perfmodel.expressions import Size, largest, remainder, smallest
-from perfmodel.graph.indexing import Affine, Axis, Gathered, Index, renamed
+from perfmodel.expressions import Size
+from perfmodel.graph.corners import (
+    local_bound,
+    local_index,
+    offset_of,
+    plain_labels,
+    valid_length,
+    within_scale,
+)
+from perfmodel.graph.indexing import Affine, Axis, Gathered
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masked_tiles import MaskedTiles, made_spaces, masked_tiles
@@ -21,6 +29,7 @@ from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.paddings import Padding
 from perfmodel.graph.schedules import Loop, Node
+from perfmodel.graph.splits import key_bound
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.visiting import Visits
@@ -89,14 +98,18 @@ class Segment:
         for tiles in dict.fromkeys([tiles for tiles in self.masked if tiles is not None]):
             yield frozenset(tiles.labels), tiles.look
         for padded, extent in self._padded():
-            yield frozenset(padded.labels), partial(_valid_length, interval=padded, extent=extent)
+            yield frozenset(padded.labels), partial(valid_length, interval=padded, extent=extent)
         for inner, block in self._scaled():
-            yield frozenset(inner.labels), partial(_within_block, inner=inner, block=block)
+            yield frozenset(inner.labels), partial(within_scale, inner=inner, block=block)
         for need, space in zip(self.needs, self.spaces, strict=True):
             for access in need.op.reads:
                 for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
-                    moved = {label for name in _plain_labels(index) for label in space[name].labels} | {*part.labels}
-                    yield frozenset(moved), partial(_offset, index=index, space=space, part=part)
+                    moved = {label for name in plain_labels(index) for label in space[name].labels} | {*part.labels}
+                    yield frozenset(moved), partial(offset_of, index=index, space=space, part=part)
+            for bound in need.op.bounds:
+                moved = {label for name in plain_labels(bound.index) for label in space[name].labels}
+                whole = Interval.whole(bound.extent)
+                yield frozenset(moved), partial(offset_of, index=bound.index, space=space, part=whole)
 
     def _scaled(self) -> list[tuple[Interval, int]]:
         """The innermost axes along which elements share a scale, and how many do."""
@@ -125,7 +138,7 @@ class Segment:
             for access in need.op.reads:
                 for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
                     if isinstance(index, Affine) or (isinstance(index, str) and space[index] != part):
-                        yield tuple([label for name in _plain_labels(index) for label in space[name].labels])
+                        yield tuple([label for name in plain_labels(index) for label in space[name].labels])
 
     def kernel(self, spot: Spot, name: str) -> Kernel:
         """The ops as a kernel over one tile; one that has nothing to do there (all padding, or masked) is left out."""
@@ -145,10 +158,12 @@ class Segment:
         made = replace(
             made, axes=tuple([Axis(label, axis.extent) for label, axis in zip(labels, made.axes, strict=True)])
         )
-        valid = [(item.label, _valid_length(spot, space[item.label], item.extent)) for item in op.padded]
+        valid = [(item.label, valid_length(spot, space[item.label], item.extent)) for item in op.padded]
         padded = tuple([Padding(names.get(label, label), extent, ()) for label, extent in valid])
         mask = self._mask(place, spot)
-        return replace(op, inputs=inputs, output=Access(made, labels), space=axes, mask=mask, padded=padded)
+        bounds = tuple([local_bound(item, names, space, spot) for item in op.bounds])
+        changed = replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded, bounds=bounds)
+        return replace(changed, mask=mask)
 
     def _mask(self, place: int, spot: Spot) -> Mask | None:
         """The part of an op's mask that the tile holds."""
@@ -159,7 +174,7 @@ class Segment:
     def _access(self, access: Access, space: Mapping[str, Interval], names: Mapping[str, str], spot: Spot) -> Access:
         self._check_looked_up(access, space, spot)
         part = self.parts[access.tensor.name]
-        found = tuple([_local(index, names, space, p, spot) for index, p in zip(access.index, part, strict=True)])
+        found = tuple([local_index(index, names, space, p, spot) for index, p in zip(access.index, part, strict=True)])
         return Access(self._tensor(access.tensor, spot), found)
 
     def _check_looked_up(self, access: Access, space: Mapping[str, Interval], spot: Spot) -> None:
@@ -185,46 +200,6 @@ class Segment:
         )
 
 
-def _valid_length(spot: Spot, interval: Interval, extent: Size) -> Size:
-    """How much of a tile lies before the padding."""
-    return smallest(spot.length(interval), largest(0, extent - spot.start(interval)))
-
-
-def _within_block(spot: Spot, inner: Interval, block: int) -> Size:
-    """Where, among the elements that share a scale, a tile starts."""
-    return remainder(spot.start(inner), block)
-
-
-def _plain_labels(index: Index) -> tuple[str, ...]:
-    """The labels that an index is computed from (a look-up is computed from what it reads)."""
-    if isinstance(index, str):
-        return (index,)
-    return () if isinstance(index, Gathered) else tuple([label for label, _ in index.terms])
-
-
-def _offset(spot: Spot, index: Index, space: Mapping[str, Interval], part: Interval) -> Size:
-    """How far an index of the tile lies from the start of the part that the tile holds."""
-    if isinstance(index, Gathered):
-        return 0
-    if isinstance(index, str):
-        return spot.start(space[index]) - spot.start(part)
-    found = index.offset - spot.start(part)
-    for label, step in index.terms:
-        found = found + step * spot.start(space[label])
-    return found
-
-
-def _local(index: Index, names: Mapping[str, str], space: Mapping[str, Interval], part: Interval, spot: Spot) -> Index:
-    """An index that counts from the tile's corner; one that may run out of the part is a window onto it."""
-    found, offset = renamed(index, names), _offset(spot, index, space, part)
-    if isinstance(found, Affine):
-        return replace(found, offset=offset)
-    if isinstance(found, Gathered):
-        return found
-    alike = offset == 0 and spot.length(space[str(index)]) == spot.length(part)
-    return found if alike else Affine(((found, 1),), offset)
-
-
 def segments_of(tiled: Tiled) -> list[Segment]:
     """The runs of ops of a tile, in order, and what each has to hand on.
 
@@ -233,6 +208,8 @@ def segments_of(tiled: Tiled) -> list[Segment]:
     >>> [sorted(segment.leaving) for segment in segments_of(tiled)]  # the maximum, the sum, the quotient
     [['max'], ['sum'], ['y']]
     """
+    for need in tiled.needs:
+        _check_parts(tiled, need)
     runs = list(_runs(tiled.schedule.body, ()))
     made = [{need.op.output.tensor.name for need in run} for run, _ in runs]
     _check_followed(tiled, made)
@@ -252,6 +229,22 @@ def _skipping(tiled: Tiled, need: Need, path: tuple[str, ...]) -> Visits | None:
     """The tiles that an op visits, where those without an allowed pair are skipped."""
     visits = tiled.visits(need)
     return visits if visits is not None and tiled.by_visits(visits, path) else None
+
+
+def _check_parts(tiled: Tiled, need: Need) -> None:
+    """Refuse what would cut a mask whose keys are in parts: its tiles would be cropped along several labels."""
+    op, bound = need.op, key_bound(need.op)
+    if op.mask is None or bound is None:
+        return
+    made = dict(zip(op.output.tensor.labels, need.output, strict=True))
+    masked = {op.mask.query, *[label for label, _ in bound.index.terms]}
+    for label, extent in op.space:
+        whole = Interval.whole(extent)
+        if label in masked and (label in tiled.trips or made.get(label, whole) != whole):
+            raise TransformError(
+                f"tile: {op.name!r} is masked over {label!r} and its keys are in parts, of which a tile of "
+                f"{tiled.tiling.level!r} has some; only the innermost level may cut the labels of such a mask"
+            )
 
 
 def _check_followed(tiled: Tiled, made: list[set[str]]) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from perfmodel.errors import DimensionError, TransformError
 from perfmodel.expressions import Size, largest, product
-from perfmodel.graph.intervals import Interval, Trip, full_length
+from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_note
-from perfmodel.graph.splits import bound_indices
+from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.visiting import Visits
 
@@ -33,10 +33,9 @@ def valid_points(tiled: Tiled, need: Need, path: Collection[str]) -> Size:
     parts = counted_parts(need, tiled.trips)
     if mask is None:
         return product([again, points_sum(need, list(parts.values()), tiled.trips)])
-    extents = dict(op.space)
-    others = [interval for labels, interval in parts.items() if labels[0] not in (mask.query, mask.key)]
+    others = [interval for labels, interval in parts.items() if not {mask.query, mask.key} & set(labels)]
     _check_masked(op, need.space[mask.query], need.space[mask.key])
-    pairs = mask.pairs(extents[mask.query], extents[mask.key])
+    pairs = mask.pairs(*mask_extents(op, mask))
     return product([again, pairs, points_sum(need, others, tiled.trips)])
 
 
@@ -50,7 +49,7 @@ def issued_points(tiled: Tiled, need: Need, path: Collection[str], labels: Colle
     """
     around = [*tiled.grid, *path]
     visits = tiled.visits(need)
-    one = visits is not None and visits.mask.key in labels and _one_tile_of_keys(tiled, visits, around)
+    one = visits is not None and visits.mask.key in labels and _one_tile_of_keys(tiled, need, visits, around)
     sizes = [_issued_length(tiled, need, label, masked=one) for label in labels]
     if visits is not None and (one or tiled.by_visits(visits, path)):
         around = [label for label in around if label not in visits.labels]
@@ -58,9 +57,9 @@ def issued_points(tiled: Tiled, need: Need, path: Collection[str], labels: Colle
     return product([*sizes, *[tiled.trips[label].count for label in around]])
 
 
-def _one_tile_of_keys(tiled: Tiled, visits: Visits, around: Collection[str]) -> bool:
+def _one_tile_of_keys(tiled: Tiled, need: Need, visits: Visits, around: Collection[str]) -> bool:
     """Whether a tile of keys is said that holds all of them: it is visited whole, or skipped."""
-    said = visits.mask.key not in tiled.trips and bool(_cuts(tiled, visits.mask.key))
+    said = key_bound(need.op) is None and visits.mask.key not in tiled.trips and bool(_cuts(tiled, visits.mask.key))
     return said and visits.concrete and set(visits.labels) <= set(around)
 
 
@@ -69,7 +68,7 @@ def _issued_length(tiled: Tiled, need: Need, label: str, *, masked: bool) -> Siz
     interval, mask = need.space[label], need.op.mask
     if masked and mask is not None and label in (mask.query, mask.key) and label not in tiled.trips:
         interval = Interval.whole(dict(need.op.space)[label])
-    length = full_length(interval)
+    length = interval.full_length
     one = label not in tiled.trips and interval == Interval.whole(length)
     return largest(length, *_cuts(tiled, label)) if one else length
 

@@ -24,7 +24,7 @@ from perfmodel.simulation.adding import add_in_memory, begin_sums
 from perfmodel.simulation.correcting import Corrections
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, along, divide_mean, empty_padding, made_of, operand
+from perfmodel.simulation.points import Held, allowed_points, along, divide_mean, empty, made_of, operand
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -133,10 +133,7 @@ class BlockRun:
 
     def _skipped(self, visits: Visits | None, at: Numbers) -> bool:
         """Whether the tile that these numbers name holds no allowed pair."""
-        if visits is None or visits.keys_cut is None or not all(label in at for label in visits.labels):
-            return False
-        row = at[visits.mask.query] if visits.rows_cut is not None else 0
-        return not visits.holds(row, at[visits.mask.key])
+        return visits is not None and visits.skips(at)
 
     def _unseen(self, visits: Visits | None, at: Numbers, path: tuple[str, ...]) -> bool:
         """Whether no key is seen in this tile of rows, or this tile of keys by no row."""
@@ -192,7 +189,9 @@ class BlockRun:
         first = all(at[label] == 0 for label in self._loops_reduced(need, path))
         if first:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
-            empty_padding(op, held.values)
+            empty(op, held.values)
+        if name in self.tiled.tiling.spill:
+            held.present[:] = False
         held.present[where] = True
         if name in self.tiled.tiling.spill:
             self._take_up(name, where, known=name in self.tiled.updated or not first)
