@@ -22,7 +22,6 @@ Move = Callable[[pm.Program, st.DataObject], pm.Program]
 # What a transform may refuse of a random program, by a rule that its documentation states.
 RULES = (
     *REFUSED,
-    "only the innermost level",  # a mask whose labels an outer level cuts
     "share a scale",  # tiles that start inside a block of a scaled format
     "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",

@@ -231,7 +231,8 @@ def test_outer_tiles_do_not_cut_parts_under_a_mask() -> None:
     """Positions of a mask count from the first key, not from a tile's corner."""
     p = decoding(pm.attention(4, 12, 2, causal=True), 3)
     outer = pm.tile(p, grid={"kv_part": 1}, level="l2", only="attention")
-    with pytest.raises(pm.TransformError, match="'scores' is masked over 'kv_part', of which a tile of 'l2'"):
+    said = "'scores' is masked over 'kv_part' and its keys are in parts, of which a tile of 'l2' has some"
+    with pytest.raises(pm.TransformError, match=said):
         pm.tile(outer, stream={"kv": 2}, only="attention")
 
 

@@ -158,7 +158,7 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
     (0, 4)
     """
     mask = op.mask
-    if mask is None or mask.key in trips:
+    if mask is None or mask.key in trips or set(space[mask.key].labels) - set(space[mask.query].labels):
         return space
     queries, keys = mask_extents(op, mask)
     bound = key_bound(op)
@@ -169,7 +169,7 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
     if not space[mask.query].labels and not space[mask.key].labels:
         ends = {mask.query: mask.rows(queries, keys), mask.key: mask.columns(queries, keys)}
         return space | {label: Interval((Linear(a),), (Linear(b),)) for label, (a, b) in ends.items()}
-    shift = keys - queries if mask.align == "end" else 0
+    shift = mask.shift(queries, keys)
     rows = space[mask.query]
     starts = (Linear(0),) if mask.left is None else tuple([end.scaled(1, shift - mask.left) for end in rows.starts])
     stops = (Linear(keys),) if mask.right is None else tuple([end.scaled(1, shift + mask.right) for end in rows.stops])

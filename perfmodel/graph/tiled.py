@@ -9,7 +9,7 @@ from functools import cached_property
 import sympy
 
 from perfmodel.errors import TransformError
-from perfmodel.expressions import Size, largest, product, total
+from perfmodel.expressions import Size, product, total
 from perfmodel.graph.combining import moved_by_adding
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Interval, Trip
@@ -18,16 +18,16 @@ from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
-from perfmodel.graph.part_tiles import key_tiles
+from perfmodel.graph.part_tiles import PartTiles, key_tiles
 from perfmodel.graph.parts import part_cost, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
 from perfmodel.graph.splits import mask_extents
 from perfmodel.graph.sums import lengths_sum
-from perfmodel.graph.tile_points import valid_points
+from perfmodel.graph.tile_points import issued_points, valid_points
 from perfmodel.graph.tilings import Tiling
-from perfmodel.graph.visited import visited_cost
+from perfmodel.graph.visited import seen_cost, visited_cost
 from perfmodel.graph.visiting import Visits
 
 
@@ -161,21 +161,7 @@ class Tiled:
 
         ``among`` has the labels that count, where not all do.
         """
-        around = [*self.grid, *path]
-        kept = need.space if among is None else among
-        sizes = [self._issued_length(label, need.space[label]) for label in kept]
-        visits = self.visits(need)
-        if visits is not None and self.by_visits(visits, path):
-            around = [label for label in around if label not in visits.labels]
-            sizes.append(visits.number)
-        return product([*sizes, *[self.trips[label].count for label in around]])
-
-    def _issued_length(self, label: str, interval: Interval) -> Size:
-        """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
-        length = interval.full_length
-        cuts = [cut.size for cut in (*self.tiling.grid, *self.tiling.stream) if cut.label == label]
-        one = cuts and label not in self.trips and interval == Interval.whole(length)
-        return largest(length, *cuts) if one else length
+        return issued_points(self, need, path, need.space if among is None else among)
 
     def visits(self, need: Need) -> Visits | None:
         """The tiles of a masked op that are visited, as far as its own rows and keys are cut; None for no mask."""
@@ -218,6 +204,11 @@ class Tiled:
             again = self.times({*load.labels, *visits.labels}, path)
             elements, size = visited_cost(load, visits, self.trips)
             return product([again, elements]), product([again, size])
+        label = None if visits is None else self.side(visits, path)
+        if visits is not None and label is not None:
+            again = self.times({*load.labels, label}, path)
+            elements, size = seen_cost(load, visits, self.trips, label)
+            return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
         elements, size = part_cost(load.tensor.format, load.part, self.trips)
         return product([again, elements]), product([again, size])
@@ -225,6 +216,18 @@ class Tiled:
     def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
         return visits.keys_cut is not None and set(visits.labels) <= {*self.grid, *path}
+
+    def side(self, visits: Visits, path: Collection[str]) -> str | None:
+        """The label of a mask whose tiles are told apart at this place, outside the loop over the other one's.
+
+        A tile that sees nothing, or that nothing sees, loads nothing there.
+        """
+        if isinstance(visits.keys_cut, PartTiles):
+            return None  # of parts, each is told apart by labels of its own
+        around = {*self.grid, *path}
+        here = [label for label in visits.labels if label in around]
+        apart = len(visits.labels) == 2 and set(visits.labels) <= {*self.grid, *self.loops}
+        return here[0] if apart and len(here) == 1 else None
 
     def visits_of(self, tensor: Tensor) -> Visits | None:
         """The tiles that are visited of the ops that read a tensor, where all of them have the same."""

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, product, scaled, total
+from perfmodel.expressions import Size, product, scaled, smallest, total
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.part_tiles import PartTiles
 from perfmodel.graph.parts import part_bytes, placed
@@ -22,6 +22,7 @@ from perfmodel.graph.schedules import Load
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.visiting import Visits
 
+_AT_SIZES = "tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)"
 _Kinds: TypeAlias = "Sequence[int]"  # for each tile, the first tile that is like it
 
 
@@ -46,6 +47,38 @@ def visited_cost(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple
         elements.append(met * lengths_sum(part, trips))
         sizes.append(met * part_bytes(load.tensor.format, part, trips))
     return total(elements), total(sizes)
+
+
+def seen_cost(load: Load, visits: Visits, trips: Mapping[str, Trip], label: str) -> tuple[Size, Size]:
+    """Elements and bytes of one load over the tiles of rows that see any key, or of keys that any row sees.
+
+    >>> from perfmodel import attention, fuse, tile
+    >>> tiled = tile(fuse(attention(8, 4, 4, causal=True)), grid={"q": 2}, stream={"kv": 2}).counted[0].tiled
+    >>> load = next(load for load, _ in tiled.loads() if load.tensor.name == "Q")
+    >>> seen_cost(load, tiled.visits_of(load.tensor), tiled.trips, "q")  # rows 4 to 7, bf16
+    (16, 32)
+    """
+    (first, stop), trip, form = visits.seeing(label), trips[label], load.tensor.format
+    if label not in load.labels:
+        elements, size = lengths_sum(load.part, trips), part_bytes(form, load.part, trips)
+        return product([stop - first, elements]), product([stop - first, size])
+    if first == 0 and stop == trip.count:
+        return lengths_sum(load.part, trips), part_bytes(form, load.part, trips)
+    if isinstance(first, int) and isinstance(stop, int) and isinstance(trip.count, int):
+        kinds = Counter(_kinds(load, label, trip.count)[first:stop])
+        parts = [
+            (times, tuple([placed(part, {label: number}) for part in load.part])) for number, times in kinds.items()
+        ]
+        costs = [(times * lengths_sum(part, trips), times * part_bytes(form, part, trips)) for times, part in parts]
+        return total([elements for elements, _ in costs]), total([size for _, size in costs])
+    others = [part for part in load.part if part != Interval.tile(label, trip.size, trip.extent)]
+    bits = Fraction(form.bits)
+    if form.block is not None or bits % 8 != 0 or any(label in part.labels for part in others):
+        raise DimensionError(_AT_SIZES)
+    end = trip.extent if stop == trip.count else smallest(trip.extent, stop * trip.size)
+    own = end - first * trip.size
+    elements = product([own, lengths_sum(others, trips)])
+    return elements, scaled(elements, bits / 8)
 
 
 def _meetings(
@@ -141,7 +174,7 @@ def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[
     others = [found for found in part if not set(found.labels) & {query, *keys}]
     form, bits = load.tensor.format, Fraction(load.tensor.format.bits)
     if form.block is not None or bits % 8 != 0 or len(part) - len(others) != by_row + by_key:
-        raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
+        raise DimensionError(_AT_SIZES)
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
 

@@ -132,7 +132,8 @@ class Visits:
         first, last = self._rows_of(number)
         if isinstance(first, int) and isinstance(last, int) and first >= last:
             return None
-        return self._seen(first)[0], self._seen(last - 1)[1]
+        sizes = (self.queries, self.keys)
+        return self.mask.seen(first, *sizes)[0], self.mask.seen(last - 1, *sizes)[1]
 
     def _rows_of(self, number: Size) -> tuple[Size, Size]:
         """The rows of a tile that may see a key."""
@@ -145,15 +146,28 @@ class Visits:
         """The rows that see any key."""
         return self.mask.rows(self.queries, self.keys)
 
-    def _seen(self, row: Size) -> tuple[Size, Size]:
-        """The keys that one row sees, as a half-open interval."""
-        position = row + (self.keys - self.queries if self.mask.align == "end" else 0)
-        start: Size = 0 if self.mask.left is None else largest(0, position - self.mask.left)
-        stop: Size = self.keys if self.mask.right is None else smallest(self.keys, position + self.mask.right + 1)
-        if self.mask.chunk is not None:
-            base = floor_div(position, self.mask.chunk) * self.mask.chunk
-            start, stop = largest(start, base), smallest(stop, base + self.mask.chunk)
-        return start, stop
+    def seeing(self, label: str) -> tuple[Size, Size]:
+        """The tiles of rows that see any key, or of keys that any row sees, as a half-open range.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).seeing("q")  # rows 0 to 3 see none
+        (2, 4)
+        """
+        if label == self.mask.query:
+            (low, high), across = self._rows, self._row_size
+        else:
+            (low, high), across = self.mask.columns(self.queries, self.keys), self._key_size
+        return floor_div(low, across), ceil_div(high, across)
+
+    def hides(self, label: str, number: int) -> bool:
+        """Whether a tile of rows sees no key, or a tile of keys is seen by no row.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).hides("q", 0)
+        True
+        """
+        first, stop = self.seeing(label)
+        return not int(first) <= number < int(stop)
 
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
         """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
@@ -176,6 +190,18 @@ class Visits:
         """
         start, stop = self.ranges[row]
         return start <= key < stop
+
+    def skips(self, numbers: Mapping[str, int]) -> bool:
+        """Whether the tile that numbers of blocks and trips name holds no allowed pair (not where they name none).
+
+        >>> from perfmodel.graph.masks import causal
+        >>> visits = Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8))
+        >>> visits.skips({"q": 0, "kv": 1}), visits.skips({"q": 0})
+        (True, False)
+        """
+        if self.keys_cut is None or not all(label in numbers for label in self.labels):
+            return False
+        return not self.holds(0 if self.rows_cut is None else numbers[self.mask.query], self.key_at(numbers))
 
     @property
     def number(self) -> Size:

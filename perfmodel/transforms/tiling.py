@@ -52,7 +52,8 @@ def tile(
     more (``p.assumptions``); ``p.at`` is exact at any size. An accumulator is held in its tensor's format: give that
     another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider on chip. A second tiling of a
     kernel at one ``level`` replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those
-    around "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2".
+    around "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2". Under a mask, tiles
+    without an allowed pair are skipped at every level; where outer tiles cut it, they are counted at given sizes.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
