@@ -13,7 +13,7 @@ from strategies import fusings, staged
 import perfmodel as pm
 from perfmodel.expressions import bind
 from perfmodel.graph.intervals import Trip
-from perfmodel.graph.nested import sum_over_tiles
+from perfmodel.graph.tile_sums import sum_over_tiles
 
 LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 

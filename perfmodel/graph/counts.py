@@ -10,6 +10,7 @@ import sympy
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
+from perfmodel.graph.assuming import assumptions_of
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
@@ -176,12 +177,11 @@ class Counted:
 
     @property
     def assumptions(self) -> tuple[sympy.Rel, ...]:
-        """Where the formulas of a tiled program hold: each streamed loop makes two trips or more.
+        """Where the formulas of a tiled program hold: no tile is larger than its label, each loop makes two trips.
 
-        ``at`` is exact at any size: it tiles anew, and drops a loop of one trip.
+        ``at`` is exact at any size: it tiles anew, cuts a tile to its label and drops a loop of one trip.
         """
-        found = [relation for item in self.counted if item.tiled is not None for relation in item.tiled.assumptions]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([relation for kernel in self.kernels for relation in assumptions_of(kernel)]))
 
     def traffic(self, level: str = "memory") -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.

@@ -156,9 +156,16 @@ def explained(program: Program) -> Text:
             f"{worked(program.bytes, general.bytes, order, 'B')}"
         )
     if program.assumptions:
-        held = " and ".join([f"{relation.lhs} > {relation.rhs}" for relation in program.assumptions])
-        lines.append(f"  formulas hold where {held}: a loop of one trip is dropped (p.at(...) is exact at any size)")
+        lines.append(_assumed(program.assumptions))
     return Text("\n".join(lines + _history_lines(program)))
+
+
+def _assumed(relations: tuple[sympy.Rel, ...]) -> str:
+    """Where formulas hold, and why not elsewhere."""
+    held = " and ".join([f"{relation.lhs} {relation.rel_op} {relation.rhs}" for relation in relations])
+    loops = any(isinstance(relation, sympy.StrictGreaterThan) for relation in relations)
+    elsewhere = "a loop of one trip is dropped" if loops else "a larger tile is cut to its label"
+    return f"  formulas hold where {held}: {elsewhere} (p.at(...) is exact at any size)"
 
 
 def _order(program: Program) -> list[str]:

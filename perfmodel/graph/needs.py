@@ -20,6 +20,7 @@ from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.spans import at_most
 from perfmodel.graph.splits import all_places, bound_indices, key_bound, mask_extents, single, unclipped, within_bound
 from perfmodel.graph.tilings import Tiling
 
@@ -104,7 +105,7 @@ def trips_of(kernel: Kernel, tiling: Tiling) -> dict[str, Trip]:
     found = {}
     for label, size in (*tiling.grid, *tiling.stream):
         extent = extents[label]
-        if not (isinstance(size, int) and isinstance(extent, int) and size >= extent):
+        if not at_most(extent, size):
             found[label] = Trip(label, size, extent)
     return found
 

@@ -7,7 +7,7 @@ over full tiles and the ragged one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as combinations
@@ -15,13 +15,15 @@ from itertools import product as combinations
 import sympy
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, as_expression, as_size, ceil_div, floor_div, product, remainder, total
+from perfmodel.expressions import Size, product, total
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.segments import Segment, segments_of
+from perfmodel.graph.spans import at_most
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.sums import MOST_BLOCKS
+from perfmodel.graph.tile_sums import sum_over_tiles
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 
@@ -32,6 +34,7 @@ class Share:
 
     number: Size
     inside: Tiled | Nested
+    largest: Tiled | Nested  # the tiles inside the largest of this kind, where their length is a symbol
     summed: tuple[tuple[sympy.Symbol, Trip], ...] = ()
 
     def total(self, count: Size) -> Size:
@@ -74,7 +77,8 @@ class Nested:
     @cached_property
     def full_shares(self) -> list[Share]:
         """The same with whole outer tiles along labels that nothing inside cuts: what hardware issues."""
-        cut = {label for tiling in self.inner for label in tiling.labels}
+        cuts = [cut for tiling in self.inner for cut in (*tiling.grid, *tiling.stream)]
+        cut = {found.label for found in cuts if not self._covers(found)}
         whole = frozenset([label for label in self.tiled.trips if label not in cut])
         if not whole:
             return self.shares
@@ -88,7 +92,9 @@ class Nested:
             lengths = {label: length for _, spot, _ in chosen for label, length in spot.lengths.items()}
             inside = self._inside(segment, Spot(numbers, lengths), whole)
             summed = tuple([item for _, _, items in chosen for item in items])
-            yield Share(product([number for number, _, _ in chosen]), inside, summed)
+            full = Spot(numbers, {**lengths, **{trip.label: trip.size for _, trip in summed}})
+            largest = self._inside(segment, full, whole) if summed else inside
+            yield Share(product([number for number, _, _ in chosen]), inside, largest, summed)
 
     def _kinds(
         self, group: Sequence[str], segment: Segment, whole: frozenset[str]
@@ -102,6 +108,9 @@ class Nested:
                     f"tile: tiles inside tiles along {group[0]!r}, which windows or masks move or padding ends, are "
                     "counted at given sizes; bind the symbols with p.at(...)"
                 )
+            if group[0] in whole:
+                yield trips[0].count, Spot(lengths={group[0]: trips[0].size}), ()
+                return
             symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
             yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
             return
@@ -125,10 +134,23 @@ class Nested:
 
     def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
         """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
+        inner = [self._cutting(tiling, set(spot.lengths) - whole) for tiling in self.inner]
         trips = [self.tiled.trips[label] for label in sorted(whole)]
         full = tuple([Cut(trip.label, trip.size) for trip in trips if isinstance(trip.size, int)])
-        last = replace(self.inner[-1], grid=(*self.inner[-1].grid, *full))
-        return inside_tile(segment, spot, self.tiled.kernel.name, (*self.inner[:-1], last))
+        last = replace(inner[-1], grid=(*inner[-1].grid, *full))
+        return inside_tile(segment, spot, self.tiled.kernel.name, (*inner[:-1], last))
+
+    def _covers(self, cut: Cut) -> bool:
+        """Whether a tile inside holds all of an outer one at any size: it cuts nothing."""
+        trip = self.tiled.trips.get(cut.label)
+        return trip is not None and at_most(trip.size, cut.size)
+
+    def _cutting(self, tiling: Tiling, labels: Collection[str]) -> Tiling:
+        """A tiling without what cuts nothing along some labels, whose tiles are symbols and do not show it."""
+        if not labels:
+            return tiling
+        idle = {cut.label for cut in (*tiling.grid, *tiling.stream) if cut.label in labels and self._covers(cut)}
+        return tiling.within(set(tiling.labels) - idle)
 
     def works(self) -> tuple[Work, ...]:
         """The work of every innermost tile together."""
@@ -189,7 +211,7 @@ class Nested:
         """The kinds of tile at each level, outermost first."""
         found = [[self.tiled]]
         for share in self.shares:
-            inner = [[share.inside]] if isinstance(share.inside, Tiled) else share.inside.blocks()
+            inner = [[share.largest]] if isinstance(share.largest, Tiled) else share.largest.blocks()
             for depth, blocks in enumerate(inner, start=1):
                 found += [[]] if depth == len(found) else []
                 found[depth] += blocks
@@ -211,48 +233,6 @@ def inside_tile(segment: Segment, spot: Spot, name: str, tiles: tuple[Tiling, ..
     made = frozenset(kernel.made)
     tiled = Tiled(kernel, tiles[0].within(known), segment.leaving & made, segment.updated & made)
     return Nested(tiled, tiles[1:]) if len(tiles) > 1 else tiled
-
-
-def sum_over_tiles(count: Size, symbol: sympy.Symbol, trip: Trip) -> Size:
-    """The sum, over the tiles of a label, of a count in the length of one tile.
-
-    >>> length, n = sympy.symbols("length n", integer=True, positive=True)
-    >>> sum_over_tiles(3 * length, length, Trip("n", 4, n))
-    3*n
-    """
-    if isinstance(count, int) or symbol not in count.free_symbols:
-        return product([count, trip.count])
-    found = []
-    for term in sympy.Add.make_args(sympy.expand(count)):
-        rest, moving = term.as_independent(symbol, as_Add=False)
-        if not moving.has(symbol):
-            found.append(product([as_size(term), trip.count]))
-        elif moving == symbol:
-            found.append(as_size(rest * trip.extent))
-        else:
-            found.append(product([as_size(rest), _full_and_ragged(moving, symbol, trip)]))
-    return total(found)
-
-
-def _full_and_ragged(term: sympy.Expr, symbol: sympy.Symbol, trip: Trip) -> Size:
-    """A term at each full tile, and at what is left over (nothing, where it is 0)."""
-    step = _inner_tile(term, symbol)
-    if step is not None and remainder(trip.size, step) == 0:
-        return ceil_div(trip.extent, step)
-    if term.xreplace({symbol: sympy.S.Zero}) != 0:
-        raise DimensionError(
-            f"tile: {term} of a ragged tile is counted at given sizes; bind the symbols with p.at(...)"
-        )
-    full = product([floor_div(trip.extent, trip.size), as_size(term.xreplace({symbol: as_expression(trip.size)}))])
-    return full + as_size(term.xreplace({symbol: as_expression(remainder(trip.extent, trip.size))}))
-
-
-def _inner_tile(term: sympy.Expr, symbol: sympy.Symbol) -> Size | None:
-    """The size T of ceil(length / T), where that is the term."""
-    if not isinstance(term, sympy.ceiling):
-        return None
-    step = symbol / term.args[0]
-    return None if step.has(symbol) else as_size(step)
 
 
 def _kinds_of(labels: Sequence[str], counts: Sequence[int], segment: Segment) -> Iterable[tuple[int, Spot]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import sympy
-
 from perfmodel.expressions import Size
 from perfmodel.graph.intervals import Interval
 
@@ -20,7 +18,7 @@ class Spot:
     """
 
     numbers: Mapping[str, int] = field(default_factory=dict)
-    lengths: Mapping[str, sympy.Symbol] = field(default_factory=dict)
+    lengths: Mapping[str, Size] = field(default_factory=dict)
 
     def start(self, interval: Interval) -> Size:
         """Where an interval starts (0 for a tile of symbols: only differences of equal starts are asked for).
@@ -42,5 +40,5 @@ class Spot:
         start, stop = interval.at(self.numbers)
         return stop - start
 
-    def _symbol(self, interval: Interval) -> sympy.Symbol | None:
+    def _symbol(self, interval: Interval) -> Size | None:
         return next((self.lengths[label] for label in interval.labels if label in self.lengths), None)

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import sympy
-
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, product, total
 from perfmodel.graph.combining import moved_by_adding
@@ -92,12 +90,6 @@ class Tiled:
     def rescalings(self) -> list[Rescaling]:
         """The maxima that move while they are used, each with the sums that follow it."""
         return rescalings_of(self) if self.kernel.online else []
-
-    @property
-    def assumptions(self) -> tuple[sympy.Rel, ...]:
-        """What formulas in symbols take for granted: a loop makes two trips or more (with one, it is dropped)."""
-        trips = [self.trips[label] for label in self.loops]
-        return tuple([sympy.Gt(t.extent, t.size) for t in trips if not isinstance(t.extent - t.size, int)])
 
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
