@@ -58,6 +58,19 @@ class _Parser(argparse.ArgumentParser):
         raise PerfModelError(f"{message} ({self.prog} --help says more)")
 
 
+_GROUPS = ("chip", "op", "dtype", "regime")
+_BY = f"what parts the groups, with commas: {','.join(_GROUPS)} (default), source, framework"
+_VALIDATE = """\
+A row is one measured time: gpu, op (gemm, bmm, softmax, rmsnorm, ew_add, ...), dtype, sizes, time_us. Rows without an
+estimate are counted by reason, never dropped.
+
+examples:
+  perfmodel validate measured.csv
+  perfmodel validate measured.csv --by chip,regime --out with_estimates.csv
+  perfmodel validate measured.csv --effects ideal --chip A100-80GB=a100-sxm-80gb --json
+"""
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; the options that it returns have ``run``, the command itself.
 
@@ -78,6 +91,9 @@ def parser() -> argparse.ArgumentParser:
     )
     _program_options(
         _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
+    )
+    _validate_options(
+        _command(commands, "validate", "hold estimates against a table of measured times", _VALIDATE, _validate)
     )
     return top
 
@@ -109,6 +125,20 @@ def _estimate_options(command: argparse.ArgumentParser) -> None:
     add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
     add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
     add("--measured", metavar="SECONDS", type=_seconds, help="set a measured time beside the estimate")
+
+
+def _validate_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("file", metavar="FILE.csv", help="columns gpu, op, dtype, time_us and the sizes batch, m, n, k")
+    add("--out", metavar="FILE", help="write the rows back with estimated_us and reason")
+    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add("--without", metavar="EFFECT", action="append", default=[], help="leave an effect out (repeatable)")
+    add("--chip", metavar="NAME=MACHINE", action="append", default=[], help="which chip the table's name means")
+    add("--by", metavar="NAMES", type=_groups, default=_GROUPS, help=_BY)
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _staging(text: str) -> str:
@@ -147,6 +177,12 @@ def _formats(options: argparse.Namespace) -> Any:
     from perfmodel.cli.listing import formats_found
 
     return formats_found(options)
+
+
+def _validate(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.validating import validated
+
+    return validated(options)
 
 
 def _estimate(options: argparse.Namespace) -> Any:
