@@ -27,7 +27,7 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     >>> by_pieces(Relation(n**2, ">=", sympy.S(10)), n, 1, None)
     (((4, None),), [sqrt(10)])
     """
-    cuts, crossings = edges_of(relation, unknown, sympy.Integer(least))
+    cuts, crossings = edges_of(relation, unknown, sympy.Rational(2 * least - 1, 2))
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least

@@ -24,7 +24,7 @@ class Case:
     >>> row = Row.read({"gpu": "h100-sxm", "op": "gemm", "dtype": "bf16", "m": 8, "n": 64, "k": 32, "time_us": 3})
     >>> found = case_of(row, {})
     >>> tuple(found.program.labels), found.sizes, found.chip.name, found.regime
-    (('m', 'n', 'k', 'batch'), (('m', 8), ('n', 64), ('k', 32)), 'h100-sxm', 'm <= 16')
+    (('batch', 'm', 'n', 'k'), (('m', 8), ('n', 64), ('k', 32)), 'h100-sxm', 'm <= 16')
     """
 
     program: Program
