@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.catalogue import machine, machines
-from perfmodel.catalogue.words import capacity, counted_units, headline, rate
 from perfmodel.errors import MachineError
-from perfmodel.showing import quantity as written
 
 SHEETS = Path(__file__).parents[1] / "hardware"
 FIRST_FOURTEEN = {
@@ -19,6 +17,7 @@ FIRST_FOURTEEN = {
     "b200-sxm", "l4", "rtx-4090", "mi300x", "tpu-v5e", "tpu-v5p", "lecture-cpu",
 }  # fmt: skip
 T, G = 10**12, 10**9
+NOT_TWICE = {("b300-sxm", "fp4"), ("trn2", "fp8")}  # 14 and 18 PFLOP/s; 1,299 and 2,563 TFLOP/s
 MIB, GIB = 2**20, 2**30
 
 each_chip = pytest.mark.parametrize("name", machines())
@@ -67,9 +66,9 @@ def test_peaks_are_units_times_rate_times_clock(name: str) -> None:
 
 @each_chip
 def test_sparse_peaks_are_twice_the_dense(name: str) -> None:
-    """Structured sparsity of 2 in 4 doubles the rate; a sparse figure stands only under its own name."""
+    """Structured sparsity of 2 in 4 doubles the rate, two chips apart; it stands only under its own name."""
     for peak in machine(name).peaks:
-        if peak.sparse_flops_per_s is not None:
+        if peak.sparse_flops_per_s is not None and (name, peak.format) not in NOT_TWICE:
             assert peak.sparse_flops_per_s == pytest.approx(2 * peak.flops_per_s, rel=0.001)
 
 
@@ -79,7 +78,7 @@ def test_on_chip_levels_are_smaller_than_memory_and_faster(name: str) -> None:
     chip = machine(name)
     for level in chip.levels:
         many = chip.units if level.scope == "unit" else 1
-        assert many * level.capacity_bytes < chip.capacity_bytes
+        assert many * level.capacity_bytes < (chip.capacity_bytes or 2**40)
         assert level.bandwidth_bytes_per_s is None or level.bandwidth_bytes_per_s > chip.bandwidth_bytes_per_s
 
 
@@ -103,15 +102,9 @@ def test_the_values_are_those_of_the_sheet(name: str) -> None:
     assert all(type(peak.flops_per_s) is int for peak in chip.peaks)
 
 
-@each_chip
-def test_the_table_in_the_readme_is_that_of_the_sheets(name: str) -> None:
-    """hardware/README.md shows each chip with the figures that its sheet has."""
-    chip = machine(name)
-    best = headline(chip)
-    held = f"{capacity(chip.capacity_bytes)} {chip.memory_type}" if chip.capacity_bytes else "unknown"
-    cells = [f"`{name}`", chip.title, counted_units(chip), f"{best.label} {rate(best)}"]
-    cells += [f"{chip.ridge(best.format, best.unit):.1f}", written(chip.bandwidth_bytes_per_s, "B/s"), held]
-    assert f"| {' | '.join(cells)} |" in (SHEETS / "README.md").read_text().splitlines()
+def test_the_table_in_the_readme_is_that_of_the_sheets() -> None:
+    """hardware/README.md has what `perfmodel machines --markdown` prints."""
+    assert f"\n\n{machines().markdown()}\n\n" in (SHEETS / "README.md").read_text()
 
 
 # ---------------------------------------------------------------------------- ridge points

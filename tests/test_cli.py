@@ -73,8 +73,10 @@ def test_machines_lists_every_chip(shell: Shell) -> None:
 
 def test_machines_can_be_narrowed(shell: Shell) -> None:
     """--kind and --vendor list some of the chips."""
-    assert [row.split()[0] for row in shell("machines", "--kind", "tpu").splitlines()[2:]] == ["tpu-v5e", "tpu-v5p"]
-    assert [row.split()[0] for row in shell("machines", "--vendor", "amd").splitlines()[2:]] == ["mi300x"]
+    rows = [row.split()[0] for row in shell("machines", "--kind", "npu", "--vendor", "amazon").splitlines()[2:]]
+    assert rows == ["trn1", "inf2", "trn2", "trn3"]
+    rows = [row.split()[0] for row in shell("machines", "--kind", "gpu", "--format", "fp4").splitlines()[2:]]
+    assert rows == list(pm.machines(kind="gpu", format="fp4"))
 
 
 def test_a_named_machine_shows_its_sheet_with_sources(shell: Shell) -> None:

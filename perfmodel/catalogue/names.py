@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.catalogue.chips import Machine
+from perfmodel.catalogue.comparison import Machines
 from perfmodel.catalogue.files import LONGEST_SHEET, read_machine
-from perfmodel.catalogue.parts import KINDS
+from perfmodel.catalogue.parts import KINDS, Peak, Quantity, quantity
 from perfmodel.catalogue.words import capacity, headline, rate
 from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.number_formats import Format
 from perfmodel.showing import quantity as written
 
 if TYPE_CHECKING:
@@ -43,20 +45,52 @@ def machine(which: str | os.PathLike[str] | Machine) -> Machine:
     raise MachineError(f"machine: expected a name, a path ending in .toml or a Machine, got {which!r}")
 
 
-def machines(kind: str | None = None, vendor: str | None = None) -> tuple[str, ...]:
-    """The ids of the catalogue, by kind, vendor and year; of one kind (gpu, tpu, npu, cpu) or vendor where asked.
+def machines(
+    kind: str | None = None,
+    vendor: str | None = None,
+    *,
+    format: str | Format | None = None,
+    min_flops_per_s: float | None = None,
+    min_bandwidth_bytes_per_s: float | None = None,
+    min_capacity_bytes: float | None = None,
+) -> Machines:
+    """The catalogue side by side, by kind, vendor and year: ids, shown as a table, with ``to_frame()`` for pandas.
 
-    >>> machines(kind="tpu")
-    ('tpu-v5e', 'tpu-v5p')
+    Of one kind (gpu, tpu, npu, cpu) or vendor where asked; with a peak for a number format on the matrix or the
+    vector unit, and that of at least ``min_flops_per_s``; with at least a bandwidth, or a memory of known capacity.
+    ``MachineError`` for a kind or vendor that there is not, and for a least rate without its format.
+
+    >>> list(machines(kind="tpu", format="fp8", min_bandwidth_bytes_per_s=2e12))
+    ['tpu-v5p', 'tpu-v7x']
     """
-    found = _catalogue()
+    chips = _catalogue()
     if kind is not None:
         _check_known("kind", kind, KINDS)
-        found = tuple(each for each in found if each.kind == kind)
     if vendor is not None:
-        _check_known("vendor", vendor, sorted({each.vendor.lower() for each in _catalogue()}))
-        found = tuple(each for each in found if each.vendor.lower() == vendor.lower())
-    return tuple(each.name for each in found)
+        _check_known("vendor", vendor, sorted({each.vendor.lower() for each in chips}))
+    least = {
+        "bandwidth_bytes_per_s": _least("min_bandwidth_bytes_per_s", min_bandwidth_bytes_per_s),
+        "capacity_bytes": _least("min_capacity_bytes", min_capacity_bytes),
+    }
+    flops = _least("min_flops_per_s", min_flops_per_s)
+    if flops is not None and format is None:
+        raise MachineError("machines: min_flops_per_s is of a number format: give format='bf16' too")
+    return Machines(
+        each
+        for each in chips
+        if (kind is None or each.kind == kind.lower())
+        and (vendor is None or each.vendor.lower() == vendor.lower())
+        and (format is None or _reaches(each.find_peak(format), flops))
+        and all(value is None or (getattr(each, key) or 0) >= value for key, value in least.items())
+    )
+
+
+def _reaches(peak: Peak | None, flops: Quantity | None) -> bool:
+    return peak is not None and (flops is None or peak.flops_per_s >= flops)
+
+
+def _least(name: str, value: float | None) -> Quantity | None:
+    return None if value is None else quantity(value, name, "machines")
 
 
 @lru_cache(maxsize=1)

@@ -6,14 +6,11 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine, machines
-from perfmodel.catalogue.words import capacity, counted_units
+from perfmodel.catalogue import Machines, machine, machines
 from perfmodel.errors import PerfModelError
 from perfmodel.number_formats import Format, format, formats
-from perfmodel.showing import Table, plain, quantity
+from perfmodel.showing import Table, plain
 
-_MAIN_FORMATS = ("fp32", "fp16", "bf16", "fp8", "int8", "fp4")
-_PEAKS = "dense peaks in FLOP/s (int8: OP/s), on the matrix unit where it has the format; - is not listed"
 _FIELDS = ("name", "kind", "bits", "effective_bits", "exponent_bits", "mantissa_bits", "block", "scale_bits",
            "max_finite", "min_normal", "accumulator")  # fmt: skip
 
@@ -22,27 +19,18 @@ def machines_found(options: argparse.Namespace) -> Any:
     """The table of chips; the data sheets of those that are named; or either as plain data.
 
     >>> from perfmodel.cli.options import parser
-    >>> print(machines_found(parser().parse_args(["machines", "--kind", "cpu"])).splitlines()[2].split()[:4])
+    >>> print(machines_found(parser().parse_args(["machines", "--vendor", "example"])).splitlines()[2].split()[:4])
     ['lecture-cpu', 'cpu', '16', 'cores']
     """
-    if options.name and (options.kind or options.vendor):
-        raise PerfModelError("machines: give names, or --kind and --vendor, not both")
-    found = [machine(name) for name in options.name or machines(options.kind, options.vendor)]
+    if options.name and (options.kind or options.vendor or options.format):
+        raise PerfModelError("machines: give names, or --kind, --vendor and --format, not both")
+    named = [machine(name) for name in options.name]
+    found = Machines(named) if named else machines(options.kind, options.vendor, format=options.format)
     if options.json:
-        return {"machines": [each.to_dict() for each in found]}
-    return "\n\n".join(str(each.explain()) for each in found) if options.name else _catalogue(found)
-
-
-def _catalogue(chips: list[Machine]) -> str:
-    columns = ("name", "kind", "units", *_MAIN_FORMATS, "bandwidth", "capacity")
-    return repr(Table(_PEAKS, columns, tuple([_row(chip) for chip in chips])))
-
-
-def _row(chip: Machine) -> tuple[str, ...]:
-    peaks = [chip.find_peak(name) for name in _MAIN_FORMATS]
-    rates = ["-" if peak is None else quantity(peak.flops_per_s) for peak in peaks]
-    held = "-" if chip.capacity_bytes is None else capacity(chip.capacity_bytes)
-    return chip.name, chip.kind, counted_units(chip), *rates, quantity(chip.bandwidth_bytes_per_s, "B/s"), held
+        return {"machines": [each.to_dict() for each in found.chips]}
+    if options.markdown:
+        return str(found.markdown())
+    return "\n\n".join(str(each.explain()) for each in named) if named else repr(found)
 
 
 def formats_found(options: argparse.Namespace) -> Any:

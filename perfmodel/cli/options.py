@@ -84,6 +84,8 @@ def parser() -> argparse.ArgumentParser:
     machines.add_argument("name", metavar="NAME", nargs="*", help="a chip, or a path ending in .toml: show its sheet")
     machines.add_argument("--kind", help="only gpu, tpu, npu or cpu")
     machines.add_argument("--vendor", help="only this vendor")
+    machines.add_argument("--format", help="only chips with a peak for this number format")
+    machines.add_argument("--markdown", action="store_true", help="as the table of hardware/README.md")
     formats = _command(commands, "formats", "list the number formats", _FORMATS, _formats)
     formats.add_argument("name", metavar="NAME", nargs="*", help="only these")
     _estimate_options(

@@ -24,7 +24,8 @@ class Protocol:
     ``cold`` says that caches are flushed or that the loop touches more than any cache. With ``until_l2`` there are
     only as many copies of B as it takes to fill the last-level cache. ``launch_s`` is what starting a kernel adds
     to the chip's own floor (which is that of a CUDA graph), ``kernels`` names what else runs inside the time
-    ("quantize"), ``tick_s`` is the resolution of the timer.
+    ("quantize"), ``tick_s`` is the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
+    relative to random numbers: weights that were never filled are zeros, switch few bits, and let the clock run higher.
 
     >>> Protocol("mine", copies=(1, 6, 1)).rotated
     ('B',)
@@ -37,6 +38,7 @@ class Protocol:
     launch_s: float = 0.0
     kernels: tuple[str, ...] = ()
     tick_s: float = 0.0
+    switching: float = 1.0
     source: str = ""
 
     @property
@@ -57,7 +59,7 @@ _TABLE = (
     COLD,
     WARM,
     Protocol("aiconfigurator-sglang", (6, 6, 1), source=_AIC.format("sglang")),
-    Protocol("aiconfigurator-vllm", (1, 6, 1), source=_AIC.format("vllm")),
+    Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
     Protocol("neusight", source="sitar-lab/NeuSight: eager PyTorch, fastest 5 of 25"),
     Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),

@@ -1,0 +1,155 @@
+"""The columns of a sweep: counts from compiled formulas, times from estimates of many sizes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import sympy
+
+from perfmodel.catalogue import Machine
+from perfmodel.errors import ExpressionError, did_you_mean, listed
+from perfmodel.estimation import estimate_many
+from perfmodel.expressions import compile_formula
+from perfmodel.graph.programs import Program
+
+
+class Asked(Protocol):
+    """What a question says of its quantities."""
+
+    metrics: tuple[str, ...]
+    effects: Any
+    protocol: Any
+
+
+COUNTS = (
+    "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
+    "footprint_bytes", "memory_bytes", "intensity",
+)  # fmt: skip
+TIMES = ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s")
+DEFAULT_
+
+
+class Asked(Protocol):
+    """What a question says of its quantities."""
+
+    metrics: tuple[str, ...]
+    effects: Any
+    protocol: Any
+
+
+COUNTS = ("flops", "bytes", "intensity")
+DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s")
+
+
+def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
+    """The quantities asked for; all that are usual where none is named. ``ExpressionError`` for an unknown one.
+
+    >>> checked_metrics(None, timed=False)
+    ('flops', 'bytes', 'intensity')
+    """
+    known = COUNTS + (TIMES if timed else ())
+    if given is None:
+        return DEFAULT_COUNTS + (DEFAULT_TIMES if timed else ())
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in known:
+            hint = " times need a machine: on=...;" if name in TIMES else ""
+            raise ExpressionError(
+                f"sweep: no quantity {name!r}{did_you_mean(str(name), known)};{hint} there are {listed(known)}"
+            )
+    return names
+
+
+def columns_of(
+    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: Asked
+) -> dict[str, Any]:
+    """The quantities of a program at so many points, as arrays in the order of the points.
+
+    Points at which an assumption of the formulas does not hold (a tile that is larger than its extent) are counted
+    one by one, exactly.
+    """
+    import numpy
+
+    broken = _broken(program, sizes, count)
+    if not broken.any():
+        return _columns(program, sizes, count, chip, asked)
+    whole = numpy.flatnonzero(~broken)
+    kept = {name: values[whole] for name, values in sizes.items()}
+    parts = [(whole, _columns(program, kept, len(whole), chip, asked))] if len(whole) else []
+    for place in numpy.flatnonzero(broken).tolist():
+        bound = program.at({name: int(values[place]) for name, values in sizes.items()})
+        parts.append(([place], _columns(bound, {}, 1, chip, asked)))
+    return joined(parts, count)
+
+
+def joined(parts: Sequence[tuple[Any, dict[str, Any]]], count: int) -> dict[str, Any]:
+    """Columns of parts of the points, each put at its places; places of None are all of them.
+
+    >>> import numpy
+    >>> joined([([1], {"a": numpy.array([7])}), ([0], {"a": numpy.array([3])})], 2)
+    {'a': array([3, 7])}
+    """
+    import numpy
+
+    if len(parts) == 1 and parts[0][0] is None:
+        return parts[0][1]
+    found: dict[str, Any] = {}
+    for name in parts[0][1]:
+        kind = numpy.result_type(*[columns[name].dtype for _, columns in parts])
+        found[name] = numpy.empty(count, dtype=kind)
+        for places, columns in parts:
+            found[name][places] = columns[name]
+    return found
+
+
+def _broken(program: Program, sizes: Mapping[str, Any], count: int) -> Any:
+    """Whether an assumption of the formulas does not hold, at each point."""
+    import numpy
+
+    found = numpy.zeros(count, dtype=bool)
+    for relation in program.assumptions:
+        names = [each.name for each in relation.free_symbols]
+        sides = compile_formula({"low": relation.lts, "high": relation.gts}, symbols=names)(
+            {name: sizes[name] for name in names}
+        )
+        low, high = (numpy.broadcast_to(numpy.asarray(sides[side]), (count,)) for side in ("low", "high"))
+        strict = isinstance(relation, (sympy.StrictLessThan, sympy.StrictGreaterThan))
+        found |= low >= high if strict else low > high
+    return found
+
+
+def _columns(
+    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: Asked
+) -> dict[str, Any]:
+    metrics = asked.metrics
+    found: dict[str, Any] = {}
+    needed = {name for name in metrics if name in COUNTS}
+    needed |= {{"flops_per_s": "flops", "bytes_per_s": "bytes"}[name] for name in metrics if name.endswith("_per_s")}
+    for name in needed:
+        found[name] = _counted(getattr(program, name), sizes, count)
+    if chip is not None and set(metrics) & set(TIMES):
+        timed = estimate_many(program, chip, sizes, effects=asked.effects, protocol=asked.protocol)
+        found["time_s"] = _filled(timed.time_s, count)
+        if "ideal_time_s" in metrics:
+            found["ideal_time_s"] = _filled(timed.ideal_time_s, count)
+        for rate, amount in (("flops_per_s", "flops"), ("bytes_per_s", "bytes")):
+            if rate in metrics:
+                found[rate] = found[amount] / found["time_s"]
+    return {name: found[name] for name in metrics}
+
+
+def _counted(formula: Any, sizes: Mapping[str, Any], count: int) -> Any:
+    expr = sympy.sympify(formula)
+    names = [each.name for each in expr.free_symbols]
+    return _filled(compile_formula(expr)({name: sizes[name] for name in names}) if names else _number(expr), count)
+
+
+def _number(expr: Any) -> int | float:
+    return int(expr) if expr.is_Integer else float(expr)
+
+
+def _filled(values: Any, count: int) -> Any:
+    import numpy
+
+    return numpy.broadcast_to(numpy.asarray(values), (count,))

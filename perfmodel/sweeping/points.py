@@ -1,0 +1,114 @@
+"""The points of a sweep: the product of some axes, or the rows of a table, block by block and never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from perfmodel.errors import DimensionError, LabelError, PerfModelError
+
+MOST_POINTS = 2**53
+MOST_VALUES = 2**28  # of one axis
+
+
+@dataclass(frozen=True)
+class Points:
+    """Axes by name, whose product is walked with the last axis fastest; or, ``zipped``, columns walked together.
+
+    >>> points = points_of({"n": [1, 2, 3], "k": [64, 128]})
+    >>> len(points), points.block(2, 4)
+    (6, {'n': array([2, 2]), 'k': array([ 64, 128])})
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]  # for each name an array of whole numbers, or a tuple of other things
+    zipped: bool = False
+
+    def __len__(self) -> int:
+        if not self.values:
+            return 1
+        return len(self.values[0]) if self.zipped else prod([len(each) for each in self.values])
+
+    def block(self, start: int, stop: int) -> dict[str, Any]:
+        """The values of each name at the points from start to stop: arrays of whole numbers, lists of other things.
+
+        >>> points_of({"n": range(1, 4)}).block(1, 3)["n"]
+        array([2, 3])
+        """
+        import numpy
+
+        places = numpy.arange(start, stop)
+        if self.zipped:
+            return {name: _taken(values, places) for name, values in zip(self.names, self.values, strict=True)}
+        found, inner = {}, len(self)
+        for name, values in zip(self.names, self.values, strict=True):
+            inner //= len(values)
+            found[name] = _taken(values, places // inner % len(values))
+        return found
+
+
+def _taken(values: Any, places: Any) -> Any:
+    return values[places] if hasattr(values, "dtype") else [values[place] for place in places.tolist()]
+
+
+def points_of(given: Any, zipped: bool = False) -> Points:
+    """The points of a mapping from names to values, or of a DataFrame, whose rows are points.
+
+    One value stands for a list of one. ``DimensionError`` for an axis without values, ``LabelError`` for a name that is
+    no text, ``PerfModelError`` for what is neither.
+
+    >>> len(points_of({"n": range(128, 8193), "dtype": ["bf16", "fp8_e4m3"]}))
+    16130
+    """
+    if hasattr(given, "columns") and hasattr(given, "iloc"):
+        given, zipped = {str(name): given[name].tolist() for name in given.columns}, True
+    if not isinstance(given, Mapping):
+        raise PerfModelError(
+            f"sweep: expected a mapping such as {{'n': range(128, 8193)}} or a DataFrame, got {given!r}"
+        )
+    names = tuple([_name(key) for key in given])
+    values = tuple([_sequence(name, each) for name, each in zip(names, given.values(), strict=True)])
+    if zipped and len({len(each) for each in values}) > 1:
+        lengths = ", ".join(f"{name} has {len(each)}" for name, each in zip(names, values, strict=True))
+        raise DimensionError(f"sweep: zipped axes are of one length: {lengths}")
+    found = Points(names, values, zipped)
+    if not zipped and prod([len(each) for each in values]) > MOST_POINTS:
+        raise DimensionError("sweep: more than 2^53 points")
+    return found
+
+
+def _name(key: Any) -> str:
+    name = getattr(key, "name", key)
+    if not isinstance(name, str):
+        raise LabelError(f"sweep: axes are named by text or symbols, got {key!r}")
+    return name
+
+
+def _sequence(name: str, values: Any) -> Any:
+    """The values of an axis: an array where all are whole numbers, else a tuple; one value is one of its kind."""
+    import numpy
+
+    if isinstance(values, range):
+        found: Any = _array(name, values)
+    elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        found = (values,)
+    else:
+        found = tuple(values.tolist()) if hasattr(values, "tolist") else tuple(values)
+    if len(found) == 0:
+        raise DimensionError(f"sweep: {name} has no values")
+    if isinstance(found, tuple) and all(type(each) is int for each in found):
+        try:
+            return numpy.array(found, dtype="int64")
+        except OverflowError:
+            raise DimensionError(f"sweep: {name} holds a number beyond 2^63") from None
+    return found
+
+
+def _array(name: str, values: range) -> Any:
+    import numpy
+
+    if len(values) > MOST_VALUES or (values and max(abs(values[0]), abs(values[-1])) > MOST_POINTS):
+        raise DimensionError(f"sweep: {name} = {values!r}: at most {MOST_VALUES} values up to 2^53")
+    return numpy.arange(values.start, values.stop, values.step, dtype="int64")

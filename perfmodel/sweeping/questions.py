@@ -1,0 +1,151 @@
+"""What a sweep asks: the program, the points, the machines and the quantities; and the answer for a block of points.
+
+A question is a value that pickles, so that any executor can answer any block of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from perfmodel.catalogue import Machine
+from perfmodel.errors import ExpressionError, LabelError, PerfModelError, did_you_mean, listed
+from perfmodel.expressions import dimension
+from perfmodel.graph.programs import Program
+from perfmodel.sweeping.measures import columns_of, joined
+from perfmodel.sweeping.points import Points
+from perfmodel.transforms import cast
+
+DTYPE, TRANSFORM, MACHINE = "dtype", "transform", "machine"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A sweep, ready to be answered block by block.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.sweeping.points import points_of
+    >>> asked = Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("flops",), "ideal", None)
+    >>> asked.answer(0, 2)
+    {'n': array([1, 2]), 'flops': array([ 2, 16])}
+    """
+
+    subject: Program | Callable[..., Program]
+    points: Points
+    machines: tuple[Machine, ...]
+    metrics: tuple[str, ...]
+    effects: Any
+    protocol: Any
+
+    def __len__(self) -> int:
+        return len(self.points) * max(1, len(self.machines))
+
+    def answer(self, start: int, stop: int) -> dict[str, Any]:
+        """The columns for the points from start to stop as arrays; with several machines, one block for each."""
+        import numpy
+
+        block = self.points.block(start, stop)
+        parts = [_answered(self, block, stop - start, each) for each in self.machines or (None,)]
+        return (
+            parts[0]
+            if len(parts) == 1
+            else {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+        )
+
+
+def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine | None) -> dict[str, Any]:
+    """The columns of a block on one machine: points whose program is the same are answered together, in arrays."""
+    parts = []
+    for program, places in _programs(asked, block, count):
+        symbols = {each.name for each in program.symbols}
+        sizes = {name: _taken(name, block[name], places) for name in block if name in symbols}
+        found = columns_of(program, sizes, count if places is None else len(places), chip, asked)
+        parts.append((places, found))
+    shown = {name: _shown(values) for name, values in block.items()}
+    machine_column = {} if chip is None else {MACHINE: _shown([chip.name] * count)}
+    return shown | machine_column | joined(parts, count)
+
+
+def _taken(name: str, values: Any, places: Any) -> Any:
+    """The sizes at some places; ``LabelError`` where a size is no whole number."""
+    if not hasattr(values, "dtype"):
+        bad = next((each for each in values if type(each) is not int), values[0])
+        raise LabelError(f"sweep: {name} = {bad!r}: a size is a whole number")
+    return values if places is None else values[places]
+
+
+def _shown(values: Any) -> Any:
+    """A column of the table: numbers as they are, other things by their labels."""
+    import numpy
+
+    if hasattr(values, "dtype"):
+        return values
+    labels = [_label(each) for each in values]
+    found = numpy.empty(len(labels), dtype=object)
+    found[:] = labels
+    return found
+
+
+def _programs(asked: Question, block: dict[str, Any], count: int) -> list[tuple[Program, Any]]:
+    """The programs of a block, each with its places (None for all): one for all of the same format and transform."""
+    if not isinstance(asked.subject, Program):
+        points = [{name: _plain(values[at]) for name, values in block.items()} for at in range(count)]
+        return [(_called(asked.subject, point), [at]) for at, point in enumerate(points)]
+    base = with_symbols(asked.subject, [name for name in block if name not in (DTYPE, TRANSFORM)])
+    choices = [name for name in (DTYPE, TRANSFORM) if name in block]
+    if not choices:
+        return [(base, None)]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place in range(count):
+        groups.setdefault(tuple([block[name][place] for name in choices]), []).append(place)
+    return [(_chosen(base, dict(zip(choices, key, strict=True))), places) for key, places in groups.items()]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def with_symbols(program: Program, names: list[str]) -> Program:
+    """The program with a symbol for each label that is swept and holds an int; ``LabelError`` for an unknown name.
+
+    >>> from perfmodel import matmul
+    >>> with_symbols(matmul(8, 64, 64), ["m"]).flops
+    8192*m
+    """
+    symbols = {each.name for each in program.symbols}
+    fixed = [label for label, size in program.labels.items() if isinstance(size, int)]
+    unknown = [name for name in names if name not in symbols and name not in fixed]
+    if unknown:
+        known = [*sorted(symbols), *fixed, DTYPE, TRANSFORM]
+        near = did_you_mean(unknown[0], known)
+        raise LabelError(
+            f"sweep: {program.name} has no symbol or label {unknown[0]!r}{near}; there are {listed(known)}"
+        )
+    labels = [name for name in names if name not in symbols]
+    return program.at({name: dimension(name) for name in labels}) if labels else program
+
+
+def _chosen(program: Program, choices: dict[str, Any]) -> Program:
+    if choices.get(DTYPE) is not None:
+        program = cast(program, choices[DTYPE])
+    return _called(choices[TRANSFORM], {}, program) if choices.get(TRANSFORM) is not None else program
+
+
+def _called(make: Any, named: dict[str, Any], *given: Program) -> Program:
+    if not callable(make):
+        raise ExpressionError(f"sweep: {make!r} is no function from sizes or a program to a program")
+    try:
+        found = make(*given, **named)
+    except TypeError as error:
+        raise ExpressionError(f"sweep: {_label(make)}({', '.join(named)}): {error}") from None
+    if not isinstance(found, Program):
+        raise PerfModelError(f"sweep: {_label(make)} returned {found!r}; expected a program")
+    return found
+
+
+def _label(value: Any) -> Any:
+    """How a value stands in a table: numbers and text as they are, functions and formats by their name."""
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    return getattr(value, "name", None) or getattr(value, "__name__", None) or repr(value)
