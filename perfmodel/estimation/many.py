@@ -82,6 +82,17 @@ class Estimates:
         """The tile of the first contraction at each size; None for a program without one."""
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The works of which no rate is known: the times are at least those given.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 64, 64, dtype="nvfp4"), "a100-sxm-80gb", {"m": [1]}).unknown
+        ('matrix nvfp4: a100-sxm-80gb lists no such rate',)
+        """
+        found = [each for item in self.program.counted for each in roofline(item, self.machine).unknown]
+        return tuple(dict.fromkeys(found))
+
     def __len__(self) -> int:
         return self.count
 

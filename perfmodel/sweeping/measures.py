@@ -17,9 +17,12 @@ from perfmodel.graph.programs import Program
 class Asked(Protocol):
     """What a question says of its quantities."""
 
-    metrics: tuple[str, ...]
-    effects: Any
-    protocol: Any
+    @property
+    def metrics(self) -> tuple[str, ...]: ...
+    @property
+    def effects(self) -> Any: ...
+    @property
+    def protocol(self) -> Any: ...
 
 
 COUNTS = (
@@ -27,18 +30,7 @@ COUNTS = (
     "footprint_bytes", "memory_bytes", "intensity",
 )  # fmt: skip
 TIMES = ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s")
-DEFAULT_
-
-
-class Asked(Protocol):
-    """What a question says of its quantities."""
-
-    metrics: tuple[str, ...]
-    effects: Any
-    protocol: Any
-
-
-COUNTS = ("flops", "bytes", "intensity")
+DEFAULT_COUNTS = ("flops", "bytes", "intensity")
 DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s")
 
 
@@ -76,7 +68,9 @@ def columns_of(
         return _columns(program, sizes, count, chip, asked)
     whole = numpy.flatnonzero(~broken)
     kept = {name: values[whole] for name, values in sizes.items()}
-    parts = [(whole, _columns(program, kept, len(whole), chip, asked))] if len(whole) else []
+    parts: list[tuple[Any, dict[str, Any]]] = (
+        [(whole, _columns(program, kept, len(whole), chip, asked))] if len(whole) else []
+    )
     for place in numpy.flatnonzero(broken).tolist():
         bound = program.at({name: int(values[place]) for name, values in sizes.items()})
         parts.append(([place], _columns(bound, {}, 1, chip, asked)))

@@ -65,9 +65,7 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     if hasattr(given, "columns") and hasattr(given, "iloc"):
         given, zipped = {str(name): given[name].tolist() for name in given.columns}, True
     if not isinstance(given, Mapping):
-        raise PerfModelError(
-            f"sweep: expected a mapping such as {{'n': range(128, 8193)}} or a DataFrame, got {given!r}"
-        )
+        raise PerfModelError(f"sweep: expected a mapping such as {{'n': range(8, 64)}} or a DataFrame, got {given!r}")
     names = tuple([_name(key) for key in given])
     values = tuple([_sequence(name, each) for name, each in zip(names, given.values(), strict=True)])
     if zipped and len({len(each) for each in values}) > 1:
