@@ -43,6 +43,7 @@ _HOME = homes_of(
         "perfmodel.bounds": "io_lower_bound known_io_orders",
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
+        "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
     }
 )
@@ -157,6 +158,10 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     from perfmodel.simulation import (
         check as check,
         simulate as simulate,
+    )
+    from perfmodel.sweeping import (
+        sweep as sweep,
+        sweep_to as sweep_to,
     )
     from perfmodel.tile_search import best_tiles as best_tiles
     from perfmodel.transforms import (

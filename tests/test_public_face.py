@@ -56,6 +56,8 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
+    "sweep": {"subject": ..., "points": ..., "on": None, "metrics": None},
+    "sweep_to": {"folder": ..., "subject": ..., "points": ..., "on": None, "metrics": None},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -70,6 +72,7 @@ KEYWORDS: dict[str, set[str]] = {
     },
     "Format": {"bits", "block", "scale_bits", "zero_bits"},
     "einsum": {"pattern"},
+    "sweep": {"effects", "zipped", "executor", "progress"},
     "recompute": {"program", "keep", "segment"},
     "reassociate": {"program", "tensors"},
 }  # fmt: skip
@@ -110,7 +113,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "sweeping", "tile_search")
 
 
 def documented() -> Iterator[tuple[str, Any]]:

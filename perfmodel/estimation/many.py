@@ -15,9 +15,10 @@ from perfmodel.effects.choosing import chosen_many
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.roofline import Roofline, roofline
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
-from perfmodel.effects.stack import Setting, kernel_parts
+from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, checked_tile
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import rates_of
 from perfmodel.expressions import compile_formula, is_concrete
@@ -32,14 +33,29 @@ class ManyKernels:
     setting: Setting | None
     tile: Tile | None
     repeat: Any
-    plain_s: Any = None  # where the machine has no effects: the roofline, padded
+    plain: Parts | None = None  # where there are no effects, or the machine has none: the roofline, padded
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The seconds of one run at each size, part by part, with all effects of the setting."""
+        if self.plain is not None:
+            return self.plain
+        return kernel_parts(self.shape, self.tile, self.setting) if self.setting else Parts(0.0, 0.0, 0.0, 0.0, 0.0)
 
     def seconds(self, on: frozenset[str] | None = None) -> Any:
         """Seconds of all runs at each size, with some effects (all of the setting's where None)."""
-        if self.setting is None:
-            return self.plain_s * self.repeat
-        setting = self.setting if on is None else replace(self.setting, on=on)
-        return kernel_parts(self.shape, self.tile, setting).time_s * self.repeat
+        if on is None or self.setting is None:
+            return self.parts.time_s * self.repeat
+        return kernel_parts(self.shape, self.tile, replace(self.setting, on=on)).time_s * self.repeat
+
+    @property
+    def bound(self) -> Any:
+        """What bounds the kernel at each size: 0 compute, 1 memory, 2 launch, as ``KernelEstimate.bound`` has it."""
+        import numpy
+
+        parts = self.parts
+        over = parts.launch_s + parts.split_s > numpy.maximum(parts.compute_s, parts.memory_s)
+        return numpy.where(over, 2, numpy.where(parts.memory_s * NEARLY_ONE > parts.compute_s, 1, 0))
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,22 @@ class Estimates:
     def ideal_time_s(self) -> Any:
         """Seconds at each size by the roofline alone."""
         return self.steps[0][1]
+
+    @property
+    def bound(self) -> Any:
+        """One of "compute", "memory" and "launch" at each size, by the largest share of the time.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).bound.tolist()
+        ['launch', 'compute']
+        """
+        import numpy
+
+        pairs = [(numpy.broadcast_to(kernel.bound, (self.count,)), kernel.seconds()) for kernel in self.kernels]
+        shares = [sum([numpy.where(bound == place, spent, 0.0) for bound, spent in pairs]) for place in range(3)]
+        least = numpy.maximum(numpy.maximum(shares[0], shares[1]), shares[2]) * NEARLY_ONE
+        codes = numpy.where(shares[0] >= least, 0, numpy.where(shares[1] >= least, 1, 2))
+        return numpy.array(["compute", "memory", LAUNCH], dtype=object)[codes]
 
     @property
     def tiles(self) -> Tile | None:
@@ -141,14 +173,14 @@ def _kernel(
     terms, chip = roofline(item, found), chip_of(found)
     shape = shape_of(item).at(values, count)
     repeat = _value(item.kernel.repeat, values)
-    if chip is None:
+    if chip is None or names == NAMES[:1]:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
     setting = Setting(chip, rates_of(item, terms), frozenset(names), how)
     tiled = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
 
 
-def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Any:
+def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:
     import numpy
 
     by_unit: dict[str, Any] = {}
@@ -160,7 +192,8 @@ def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names
         compute = numpy.maximum(compute, seconds)
     if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
         compute = compute * array_padding(shape)
-    return numpy.maximum(compute, shape.bytes / float(found.bandwidth_bytes_per_s))
+    memory = shape.bytes / float(found.bandwidth_bytes_per_s)
+    return Parts(compute, memory, 0.0, 0.0, numpy.maximum(compute, memory))
 
 
 def _value(formula: Any, values: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import sympy
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import ExpressionError, did_you_mean, listed
-from perfmodel.estimation import estimate_many
+from perfmodel.estimation import Estimates, estimate_many
 from perfmodel.expressions import compile_formula
 from perfmodel.graph.programs import Program
 
@@ -23,15 +23,19 @@ class Asked(Protocol):
     def effects(self) -> Any: ...
     @property
     def protocol(self) -> Any: ...
+    @property
+    def tile(self) -> Any: ...
 
 
 COUNTS = (
     "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
     "footprint_bytes", "memory_bytes", "intensity",
 )  # fmt: skip
-TIMES = ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s")
+TIMES = ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "tile_m", "tile_n", "tile_splits")
 DEFAULT_COUNTS = ("flops", "bytes", "intensity")
-DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s")
+DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s", "bound")
+_RATES = {"flops_per_s": "flops", "bytes_per_s": "bytes"}
+_TILES = {"tile_m": "m", "tile_n": "n", "tile_splits": "splits"}
 
 
 def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
@@ -43,7 +47,9 @@ def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
     known = COUNTS + (TIMES if timed else ())
     if given is None:
         return DEFAULT_COUNTS + (DEFAULT_TIMES if timed else ())
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+    if not names:
+        raise ExpressionError(f"sweep: no quantity is asked for; there are {listed(known)}")
     for name in names:
         if name not in known:
             hint = " times need a machine: on=...;" if name in TIMES else ""
@@ -118,19 +124,25 @@ def _columns(
 ) -> dict[str, Any]:
     metrics = asked.metrics
     found: dict[str, Any] = {}
-    needed = {name for name in metrics if name in COUNTS}
-    needed |= {{"flops_per_s": "flops", "bytes_per_s": "bytes"}[name] for name in metrics if name.endswith("_per_s")}
-    for name in needed:
+    for name in {_RATES.get(name, name) for name in metrics} & set(COUNTS):
         found[name] = _counted(getattr(program, name), sizes, count)
     if chip is not None and set(metrics) & set(TIMES):
-        timed = estimate_many(program, chip, sizes, effects=asked.effects, protocol=asked.protocol)
-        found["time_s"] = _filled(timed.time_s, count)
-        if "ideal_time_s" in metrics:
-            found["ideal_time_s"] = _filled(timed.ideal_time_s, count)
-        for rate, amount in (("flops_per_s", "flops"), ("bytes_per_s", "bytes")):
-            if rate in metrics:
-                found[rate] = found[amount] / found["time_s"]
+        timed = estimate_many(program, chip, sizes, asked.effects, asked.protocol, tile=asked.tile)
+        found |= {name: _timed(name, timed, found, count) for name in metrics if name in TIMES}
     return {name: found[name] for name in metrics}
+
+
+def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -> Any:
+    """One quantity of estimates of many sizes; a rate is nan where nothing has a known rate."""
+    import numpy
+
+    if name in _TILES:
+        return _filled(0 if timed.tiles is None else getattr(timed.tiles, _TILES[name]), count).astype("int64")
+    if name not in _RATES:
+        return _filled(getattr(timed, name), count)
+    seconds = _filled(timed.time_s, count)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        return counts[_RATES[name]] / seconds
 
 
 def _counted(formula: Any, sizes: Mapping[str, Any], count: int) -> Any:

@@ -13,7 +13,7 @@ MOST_POINTS = 2**53
 MOST_VALUES = 2**28  # of one axis
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
     """Axes by name, whose product is walked with the last axis fastest; or, ``zipped``, columns walked together.
 
@@ -56,8 +56,8 @@ def _taken(values: Any, places: Any) -> Any:
 def points_of(given: Any, zipped: bool = False) -> Points:
     """The points of a mapping from names to values, or of a DataFrame, whose rows are points.
 
-    One value stands for a list of one. ``DimensionError`` for an axis without values, ``LabelError`` for a name that is
-    no text, ``PerfModelError`` for what is neither.
+    One value stands for a list of one. Values are taken in the order given, however often each is. ``DimensionError``
+    for an axis without values, ``LabelError`` for a name that is no text, ``PerfModelError`` for what is neither.
 
     >>> len(points_of({"n": range(128, 8193), "dtype": ["bf16", "fp8_e4m3"]}))
     16130
@@ -93,7 +93,7 @@ def _sequence(name: str, values: Any) -> Any:
     elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         found = (values,)
     else:
-        found = tuple(values.tolist()) if hasattr(values, "tolist") else tuple(values)
+        found = tuple([_plain(each) for each in values])
     if len(found) == 0:
         raise DimensionError(f"sweep: {name} has no values")
     if isinstance(found, tuple) and all(type(each) is int for each in found):
@@ -102,6 +102,11 @@ def _sequence(name: str, values: Any) -> Any:
         except OverflowError:
             raise DimensionError(f"sweep: {name} holds a number beyond 2^63") from None
     return found
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's own."""
+    return value.item() if hasattr(value, "dtype") and not getattr(value, "ndim", 1) else value
 
 
 def _array(name: str, values: range) -> Any:

@@ -5,12 +5,12 @@ A question is a value that pickles, so that any executor can answer any block of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.catalogue import Machine
-from perfmodel.errors import ExpressionError, LabelError, PerfModelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import dimension
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.measures import columns_of, joined
@@ -26,7 +26,7 @@ class Question:
 
     >>> from perfmodel import matmul
     >>> from perfmodel.sweeping.points import points_of
-    >>> asked = Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("flops",), "ideal", None)
+    >>> asked = Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("flops",))
     >>> asked.answer(0, 2)
     {'n': array([1, 2]), 'flops': array([ 2, 16])}
     """
@@ -35,8 +35,9 @@ class Question:
     points: Points
     machines: tuple[Machine, ...]
     metrics: tuple[str, ...]
-    effects: Any
-    protocol: Any
+    effects: Any = "real"
+    protocol: Any = None
+    tile: Any = None
 
     def __len__(self) -> int:
         return len(self.points) * max(1, len(self.machines))
@@ -68,10 +69,10 @@ def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine 
 
 
 def _taken(name: str, values: Any, places: Any) -> Any:
-    """The sizes at some places; ``LabelError`` where a size is no whole number."""
+    """The sizes at some places; ``DimensionError`` where a size is no whole number."""
     if not hasattr(values, "dtype"):
         bad = next((each for each in values if type(each) is not int), values[0])
-        raise LabelError(f"sweep: {name} = {bad!r}: a size is a whole number")
+        raise DimensionError(f"sweep: {name} = {bad!r}: a size is a whole number")
     return values if places is None else values[places]
 
 
@@ -98,8 +99,15 @@ def _programs(asked: Question, block: dict[str, Any], count: int) -> list[tuple[
         return [(base, None)]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place in range(count):
-        groups.setdefault(tuple([block[name][place] for name in choices]), []).append(place)
-    return [(_chosen(base, dict(zip(choices, key, strict=True))), places) for key, places in groups.items()]
+        groups.setdefault(tuple([_key(block[name][place]) for name in choices]), []).append(place)
+    return [
+        (_chosen(base, {name: block[name][places[0]] for name in choices}), places) for places in groups.values()
+    ]
+
+
+def _key(value: Any) -> Any:
+    """What tells values apart: themselves, or, for a mapping from tensors to formats, which object it is."""
+    return value if isinstance(value, Hashable) else id(value)
 
 
 def _plain(value: Any) -> Any:
@@ -145,7 +153,9 @@ def _called(make: Any, named: dict[str, Any], *given: Program) -> Program:
 
 
 def _label(value: Any) -> Any:
-    """How a value stands in a table: numbers and text as they are, functions and formats by their name."""
-    if value is None or isinstance(value, (int, float, str)):
+    """How a value stands in a table: numbers and text as they are, functions and formats by name, None as "none"."""
+    if value is None:
+        return "none"
+    if isinstance(value, (int, float, str)):
         return value
     return getattr(value, "name", None) or getattr(value, "__name__", None) or repr(value)

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
+from perfmodel.effects import protocol as known_protocol
+from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import LabelError, PerfModelError
+from perfmodel.estimation.names import names_of
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.measures import checked_metrics
 from perfmodel.sweeping.points import points_of
@@ -16,6 +19,7 @@ from perfmodel.sweeping.progress import Progress
 from perfmodel.sweeping.questions import MACHINE, Question, with_symbols
 
 BLOCK = 65_536  # points answered at a time: some tens of megabytes
+MOST_ROWS = 10**8  # of one table in memory
 _IN_FLIGHT = 64  # blocks handed to an executor before the first is waited for
 
 
@@ -27,6 +31,7 @@ def sweep(
     *,
     effects: Any = "real",
     protocol: Any = None,
+    tile: Any = None,
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -38,9 +43,9 @@ def sweep(
     points. A name is a symbol of the program, a label where it holds ints, "dtype" (formats to cast to) or
     "transform" (functions from program to program). ``subject`` may be a function of the names instead: it is called
     for each point. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops, bytes,
-    intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, ...; ``effects`` and ``protocol``
-    those of ``estimate``. ``executor`` is any of ``concurrent.futures`` or with its ``submit``; a bar shows progress on
-    a terminal. What does not fit in memory goes to files: ``sweep_to``.
+    intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, bound, tile_m, ...; ``effects``,
+    ``protocol`` and ``tile`` are those of ``estimate``. ``executor`` is any of ``concurrent.futures`` or with its
+    ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
 
     >>> from perfmodel import matmul
     >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
@@ -50,19 +55,28 @@ def sweep(
     """
     import pandas
 
-    asked = question(subject, points, on, metrics, effects, protocol, zipped)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    if len(asked) > MOST_ROWS:
+        raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
     shown = Progress(len(asked), progress)
     parts = [pandas.DataFrame(part) for part in answers(asked, block, executor, shown)]
     return pandas.concat(parts, ignore_index=True)
 
 
 def question(
-    subject: Any, points: Any, on: Any, metrics: Any, effects: Any, protocol: Any, zipped: bool = False
+    subject: Any,
+    points: Any,
+    on: Any,
+    metrics: Any,
+    effects: Any = "real",
+    protocol: Any = None,
+    tile: Any = None,
+    zipped: bool = False,
 ) -> Question:
     """What is asked, checked: names that the program has, machines and quantities that there are.
 
     >>> from perfmodel import matmul
-    >>> question(matmul("n", "n", "n"), {"n": [64]}, None, None, "real", None).metrics
+    >>> question(matmul("n", "n", "n"), {"n": [64]}, None, None).metrics
     ('flops', 'bytes', 'intensity')
     """
     found = points_of(points, zipped)
@@ -78,7 +92,8 @@ def question(
             )
     elif not callable(subject):
         raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {subject!r}")
-    return Question(subject, found, chips, checked_metrics(metrics, bool(chips)), effects, protocol)
+    names = checked_metrics(metrics, bool(chips))
+    return Question(subject, found, chips, names, names_of(effects), known_protocol(protocol), checked_tile(tile))
 
 
 def _several(on: Any) -> list[Any]:
@@ -91,14 +106,24 @@ def answers(asked: Question, block: int, executor: Any, shown: Progress) -> Iter
     """The answers of the blocks of a question, in order, by an executor where one is given.
 
     >>> from perfmodel import matmul
-    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops", "ideal", None)
+    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops")
     >>> [part["flops"] for part in answers(asked, 2, None, Progress(3, False))]
     [array([ 2, 16]), array([54])]
     """
-    if isinstance(block, bool) or not isinstance(block, int) or block < 1:
-        raise PerfModelError(f"sweep: block={block!r}: expected a positive number of points")
+    checked_block(block)
     spans = [(start, min(start + block, len(asked.points))) for start in range(0, len(asked.points), block)]
     return run_spans(asked, spans, executor, shown)
+
+
+def checked_block(block: Any) -> int:
+    """That a block is a number of points.
+
+    >>> checked_block(1000)
+    1000
+    """
+    if type(block) is not int or block < 1:
+        raise PerfModelError(f"sweep: block={block!r}: expected a positive number of points")
+    return block
 
 
 def run_spans(
@@ -107,7 +132,7 @@ def run_spans(
     """The answers of some spans of points, in order, noting each as it is done.
 
     >>> from perfmodel import matmul
-    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops", "ideal", None)
+    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops")
     >>> [part["flops"] for part in run_spans(asked, [(1, 3)], None, Progress(3, False))]
     [array([16, 54])]
     """
@@ -118,14 +143,20 @@ def run_spans(
 
 
 def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterator[dict[str, Any]]:
+    if executor is not None and not hasattr(executor, "submit"):
+        raise PerfModelError(f"sweep: executor={executor!r} has no submit(); expected one of concurrent.futures")
     if executor is None:
         for start, stop in spans:
             yield asked.answer(start, stop)
         return
     waiting: deque[Any] = deque()
-    for start, stop in spans:
-        waiting.append(executor.submit(asked.answer, start, stop))
-        if len(waiting) >= _IN_FLIGHT:
+    try:
+        for start, stop in spans:
+            waiting.append(executor.submit(asked.answer, start, stop))
+            if len(waiting) >= _IN_FLIGHT:
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    finally:  # where one fails, or nobody waits any more, the rest need not be done
+        for each in waiting:
+            each.cancel()
