@@ -41,7 +41,8 @@ _HOME = homes_of(
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
-        "perfmodel.estimation": "Estimate estimate fits",
+        "perfmodel.effects": "Protocol Tile",
+        "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
         "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
@@ -125,9 +126,15 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         where as where,
         workload as workload,
     )
+    from perfmodel.effects import (
+        Protocol as Protocol,
+        Tile as Tile,
+    )
     from perfmodel.estimation import (
         Estimate as Estimate,
+        Estimates as Estimates,
         estimate as estimate,
+        estimate_many as estimate_many,
         fits as fits,
     )
     from perfmodel.expressions import (

@@ -1,8 +1,8 @@
 """Data sheets in plain form, read at several times the speed of a TOML parser.
 
 The sheets of the catalogue keep to one line a key: a text, a number, a list of texts, or a figure with its ``value``,
-``source``, ``doubtful`` and ``note`` in that order. ``tomllib`` takes 0.5 ms for a sheet; these forms take 0.1. Anything
-else (an escape, a nested table, a key that stands twice) is left to ``tomllib``, which then says what is wrong.
+``source``, ``doubtful`` and ``note`` in that order. ``tomllib`` takes 0.5 ms for a sheet; these forms take 0.1.
+Anything else (an escape, a nested table, a key that stands twice) is left to ``tomllib``, which says what is wrong.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The eight constants of a chip that no data sheet gives, each with a physical meaning.
 
 They stand in the ``[calibrated]`` table of the chip's data sheet with their source: read off measured timings of a
-public data set, a few for the whole chip, none for a row. A chip without them borrows those of its nearest relative,
-and the estimate's caveats say so.
+public data set, a few for the whole chip, none for a row. A chip borrows those that it lacks from its nearest
+relative, and the estimate's caveats say so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import sqrt
 
@@ -73,20 +73,18 @@ def constants_of(chip: Machine) -> tuple[Constants | None, str]:
     ('h100-sxm', (None, ''))
     """
     own = _own(chip)
-    if own is not None:
-        return own, ""
-    if chip.kind != "gpu":
-        return None, ""
+    if len(own) == len(NAMES):
+        return Constants(**own), ""
     name = next((relative for start, relative in RELATIVES if chip.architecture.startswith(start)), "")
-    lent = _own(machine(name)) if name else None
-    if lent is None:
+    if chip.kind != "gpu" or not name:
         return None, ""
-    return replace(lent, matrix_reach=_powered(lent.matrix_reach, chip, machine(name))), name
+    lent = _own(machine(name))
+    lent["matrix_reach"] = _powered(lent["matrix_reach"], chip, machine(name))
+    return Constants(**{**lent, **own}), name
 
 
-def _own(chip: Machine) -> Constants | None:
-    found = {name: figure.value for name, figure in chip.figures if name in NAMES}
-    return Constants(**{name: float(value) for name, value in found.items()}) if len(found) == len(NAMES) else None
+def _own(chip: Machine) -> dict[str, float]:
+    return {name: float(figure.value) for name, figure in chip.figures if name in NAMES}
 
 
 def _powered(reach: float, chip: Machine, relative: Machine) -> float:

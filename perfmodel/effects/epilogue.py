@@ -21,4 +21,4 @@ def epilogue_s(tile: Tile, chip: Chip, most: Any, out_bits: Any = 16) -> Any:
     >>> round(float(epilogue_s(Tile(256, 128), chip, 1) - FILL_S) / chip.constants.tile_s, 6)
     2.0
     """
-    return most * chip.constants.tile_s * (tile.m * tile.n / 128**2) * (out_bits / 16) + FILL_S
+    return most * (chip.constants.tile_s * (out_bits / 16) / 128**2 * tile.m * tile.n) + FILL_S

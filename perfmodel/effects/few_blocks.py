@@ -19,4 +19,4 @@ def bandwidth_share(blocks: Any, units: Any) -> Any:
     """
     import numpy
 
-    return numpy.minimum(1.0, numpy.minimum(blocks, units) / units / SATURATING)
+    return numpy.minimum(1.0, blocks / (units * SATURATING))

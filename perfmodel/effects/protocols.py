@@ -61,7 +61,7 @@ _TABLE = (
     Protocol("aiconfigurator-sglang", (6, 6, 1), source=_AIC.format("sglang")),
     Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
-    Protocol("neusight", source="sitar-lab/NeuSight: eager PyTorch, fastest 5 of 25"),
+    Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
     Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
     Protocol("flushed", cold=True, source="the last-level cache is flushed before each run"),
 )

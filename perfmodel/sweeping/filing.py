@@ -1,7 +1,8 @@
 """``sweep_to``: a sweep larger than memory, as Parquet files in a folder, resumed where it was broken off.
 
-Until all is there, the files stand in a folder beside it, ``NAME.partial``, each whole or not at all; ``_question.json``
-says what was asked. The folder itself appears at the end, so that what can be read is the whole answer.
+Until all is there, the files stand in a folder beside it, ``NAME.partial``, each whole or not at all, with a
+``_question.json`` that says what was asked. The folder itself appears at the end, so that what can be read is the
+whole answer.
 """
 
 from __future__ import annotations

@@ -128,7 +128,9 @@ def _columns(
         found[name] = _counted(getattr(program, name), sizes, count)
     if chip is not None and set(metrics) & set(TIMES):
         timed = estimate_many(program, chip, sizes, asked.effects, asked.protocol, tile=asked.tile)
-        found |= {name: _timed(name, timed, found, count) for name in metrics if name in TIMES}
+        found |= {name: _timed(name, timed, found, count) for name in metrics if name in TIMES[:1] + TIMES[2:]}
+        if "ideal_time_s" in metrics:
+            found["ideal_time_s"] = _filled(estimate_many(program, chip, sizes, "ideal").time_s, count)
     return {name: found[name] for name in metrics}
 
 
