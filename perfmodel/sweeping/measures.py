@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import sympy
 
 from perfmodel.catalogue import Machine
-from perfmodel.errors import ExpressionError, did_you_mean, listed
+from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
 from perfmodel.estimation import Estimates, estimate_many
 from perfmodel.expressions import compile_formula
 from perfmodel.graph.programs import Program
@@ -65,11 +65,16 @@ def columns_of(
     """The quantities of a program at so many points, as arrays in the order of the points.
 
     Points at which an assumption of the formulas does not hold (a tile that is larger than its extent) are counted
-    one by one, exactly.
+    one by one, exactly; all are, where the program has no formulas in symbols (tiles of formats that share scales).
     """
     import numpy
 
-    broken = _broken(program, sizes, count)
+    try:
+        broken = _broken(program, sizes, count, asked.metrics)
+    except PerfModelError:
+        if not sizes:
+            raise
+        broken = numpy.ones(count, dtype=bool)
     if not broken.any():
         return _columns(program, sizes, count, chip, asked)
     whole = numpy.flatnonzero(~broken)
@@ -103,20 +108,29 @@ def joined(parts: Sequence[tuple[Any, dict[str, Any]]], count: int) -> dict[str,
     return found
 
 
-def _broken(program: Program, sizes: Mapping[str, Any], count: int) -> Any:
-    """Whether an assumption of the formulas does not hold, at each point."""
+def _broken(program: Program, sizes: Mapping[str, Any], count: int, metrics: tuple[str, ...]) -> Any:
+    """Whether something that the formulas take for granted does not hold, at each point."""
     import numpy
 
     found = numpy.zeros(count, dtype=bool)
-    for relation in program.assumptions:
-        names = [each.name for each in relation.free_symbols]
-        sides = compile_formula({"low": relation.lts, "high": relation.gts}, symbols=names)(
-            {name: sizes[name] for name in names}
-        )
-        low, high = (numpy.broadcast_to(numpy.asarray(sides[side]), (count,)) for side in ("low", "high"))
-        strict = isinstance(relation, (sympy.StrictLessThan, sympy.StrictGreaterThan))
-        found |= low >= high if strict else low > high
+    for low, high, strict in _assumed(program, metrics):
+        names = {each.name for side in (low, high) for each in side.free_symbols}
+        sides = compile_formula({"low": low, "high": high}, symbols=names)({name: sizes[name] for name in names})
+        found |= sides["low"] >= sides["high"] if strict else sides["low"] > sides["high"]
     return found
+
+
+def _assumed(program: Program, metrics: tuple[str, ...]) -> list[tuple[Any, Any, bool]]:
+    """What is smaller than what, strictly or not: loops make two trips; a footprint has whole tiles."""
+    found = [
+        (each.lts, each.gts, isinstance(each, (sympy.StrictLessThan, sympy.StrictGreaterThan)))
+        for each in program.assumptions
+    ]
+    if "footprint_bytes" in metrics:
+        cuts = [cut for kernel in program.kernels for tiling in kernel.tiles for cut in (*tiling.grid, *tiling.stream)]
+        pairs = [(sympy.sympify(cut.size), sympy.sympify(program.labels[cut.label])) for cut in cuts]
+        found += [(size, extent, False) for size, extent in pairs if size.free_symbols | extent.free_symbols]
+    return list(dict.fromkeys(found))
 
 
 def _columns(

@@ -5,7 +5,7 @@ A question is a value that pickles, so that any executor can answer any block of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,13 +59,26 @@ def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine 
     """The columns of a block on one machine: points whose program is the same are answered together, in arrays."""
     parts = []
     for program, places in _programs(asked, block, count):
-        symbols = {each.name for each in program.symbols}
-        sizes = {name: _taken(name, block[name], places) for name in block if name in symbols}
+        sizes = {name: _taken(name, block[name], places) for name in valued(program, block)}
         found = columns_of(program, sizes, count if places is None else len(places), chip, asked)
         parts.append((places, found))
     shown = {name: _shown(values) for name, values in block.items()}
     machine_column = {} if chip is None else {MACHINE: _shown([chip.name] * count)}
     return shown | machine_column | joined(parts, count)
+
+
+def valued(program: Program, names: Iterable[str]) -> list[str]:
+    """The symbols of a program, which all have to be among some names; ``LabelError`` for one that is not.
+
+    >>> from perfmodel import matmul
+    >>> valued(matmul("m", "n", 4), ["n", "m", "dtype"])
+    ['m', 'n']
+    """
+    symbols = [each.name for each in program.symbols]
+    missing = sorted(set(symbols) - set(names))
+    if missing:
+        raise LabelError(f"sweep: {', '.join(missing)} of {program.name} has no values; sweep it, or bind it by at()")
+    return symbols
 
 
 def _taken(name: str, values: Any, places: Any) -> Any:
@@ -135,8 +148,9 @@ def with_symbols(program: Program, names: list[str]) -> Program:
 
 
 def _chosen(program: Program, choices: dict[str, Any]) -> Program:
-    if choices.get(DTYPE) is not None:
-        program = cast(program, choices[DTYPE])
+    dtype = choices.get(DTYPE)
+    if dtype is not None:
+        program = cast(program, **dtype) if isinstance(dtype, Mapping) else cast(program, dtype)
     return _called(choices[TRANSFORM], {}, program) if choices.get(TRANSFORM) is not None else program
 
 
