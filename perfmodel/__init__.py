@@ -44,6 +44,7 @@ _HOME = homes_of(
         "perfmodel.effects": "Protocol Tile",
         "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
+        "perfmodel.suggesting": "suggest",
         "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
     }
@@ -166,6 +167,7 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         check as check,
         simulate as simulate,
     )
+    from perfmodel.suggesting import suggest as suggest
     from perfmodel.sweeping import (
         sweep as sweep,
         sweep_to as sweep_to,

@@ -58,6 +58,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
     "sweep": {"subject": ..., "points": ..., "on": None, "metrics": None},
     "sweep_to": {"folder": ..., "subject": ..., "points": ..., "on": None, "metrics": None},
+    "suggest": {"program": ..., "on": ..., "within": 0.05, "where": None, "top": 10, "effects": "real"},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -113,7 +114,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "sweeping", "tile_search")
+DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "sweeping", "suggesting", "tile_search")
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -88,7 +88,7 @@ def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
     (tmp_path / "notes" / "a.txt").write_text("a")
     (tmp_path / "file").write_text("a")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(pm.PerfModelError, match="holds no _question.json"):
+    with pytest.raises(pm.PerfModelError, match="is not empty and holds no"):
         pm.sweep_to(tmp_path / "notes", CUBE, {"n": [1]})
     with pytest.raises(pm.PerfModelError, match="is a file"):
         pm.sweep_to(tmp_path / "file", CUBE, {"n": [1]})

@@ -74,12 +74,16 @@ def assert_sweep_is_the_points(program: pm.Program, names: list[str], data: st.D
         frame = pm.sweep(program, points, on=chip, metrics=COUNTS + (TIMES if chip else ()))
     except pm.PerfModelError:  # a point, or a symbol for a label, that the program itself refuses
         with pytest.raises(pm.PerfModelError):
-            program.at({name: pm.dims(name) for name in names})
-            for point in each:
-                program.at(point).to_dict()
+            _bound_to_all(program, names, each)
         return
     assert len(frame) == len(each)
     assert_rows_are_the_points(program, frame, names)
+
+
+def _bound_to_all(program: pm.Program, names: list[str], points: list[dict[str, int]]) -> None:
+    program.at({name: pm.dims(name) for name in names})
+    for point in points:
+        program.at(point).to_dict()
 
 
 def test_tiles_in_symbols() -> None:
@@ -119,7 +123,9 @@ def test_zipped_points_and_frames_are_rows() -> None:
     points = {"m": [3, 1], "k": [5, 7]}
     zipped = pm.sweep(pm.matmul("m", 64, "k"), points, metrics="flops", zipped=True)
     assert zipped["flops"].tolist() == [2 * 3 * 64 * 5, 2 * 1 * 64 * 7]
-    pandas.testing.assert_frame_equal(zipped, pm.sweep(pm.matmul("m", 64, "k"), pandas.DataFrame(points), metrics="flops"))
+    pandas.testing.assert_frame_equal(
+        zipped, pm.sweep(pm.matmul("m", 64, "k"), pandas.DataFrame(points), metrics="flops")
+    )
 
 
 def test_labels_of_a_program_in_ints_are_swept_too() -> None:

@@ -10,11 +10,11 @@ import sympy
 from perfmodel.catalogue import Machine
 from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
 from perfmodel.estimation import Estimates, estimate_many
-from perfmodel.expressions import compile_formula
+from perfmodel.expressions import as_expression, compile_formula
 from perfmodel.graph.programs import Program
 
 
-class Asked(Protocol):
+class _Asked(Protocol):
     """What a question says of its quantities."""
 
     @property
@@ -60,12 +60,20 @@ def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
 
 
 def columns_of(
-    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: Asked
+    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: _Asked
 ) -> dict[str, Any]:
     """The quantities of a program at so many points, as arrays in the order of the points.
 
     Points at which an assumption of the formulas does not hold (a tile that is larger than its extent) are counted
     one by one, exactly; all are, where the program has no formulas in symbols (tiles of formats that share scales).
+
+    >>> import numpy
+    >>> from perfmodel import matmul
+    >>> from perfmodel.sweeping.sweeper import question
+    >>> program = matmul("n", "n", "n")
+    >>> asked = question(program, {"n": [1, 2]}, None, "flops")
+    >>> columns_of(program, {"n": numpy.array([1, 2])}, 2, None, asked)
+    {'flops': array([ 2, 16])}
     """
     import numpy
 
@@ -128,13 +136,13 @@ def _assumed(program: Program, metrics: tuple[str, ...]) -> list[tuple[Any, Any,
     ]
     if "footprint_bytes" in metrics:
         cuts = [cut for kernel in program.kernels for tiling in kernel.tiles for cut in (*tiling.grid, *tiling.stream)]
-        pairs = [(sympy.sympify(cut.size), sympy.sympify(program.labels[cut.label])) for cut in cuts]
+        pairs = [(as_expression(cut.size), as_expression(program.labels[cut.label])) for cut in cuts]
         found += [(size, extent, False) for size, extent in pairs if size.free_symbols | extent.free_symbols]
     return list(dict.fromkeys(found))
 
 
 def _columns(
-    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: Asked
+    program: Program, sizes: Mapping[str, Any], count: int, chip: Machine | None, asked: _Asked
 ) -> dict[str, Any]:
     metrics = asked.metrics
     found: dict[str, Any] = {}
@@ -162,7 +170,7 @@ def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -
 
 
 def _counted(formula: Any, sizes: Mapping[str, Any], count: int) -> Any:
-    expr = sympy.sympify(formula)
+    expr = as_expression(formula)
     names = [each.name for each in expr.free_symbols]
     return _filled(compile_formula(expr)({name: sizes[name] for name in names}) if names else _number(expr), count)
 

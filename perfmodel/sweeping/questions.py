@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.catalogue import Machine
-from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError, did_you_mean, listed
-from perfmodel.expressions import dimension
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError
+from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.measures import columns_of, joined
 from perfmodel.sweeping.points import Points
@@ -43,7 +43,13 @@ class Question:
         return len(self.points) * max(1, len(self.machines))
 
     def answer(self, start: int, stop: int) -> dict[str, Any]:
-        """The columns for the points from start to stop as arrays; with several machines, one block for each."""
+        """The columns for the points from start to stop as arrays; with several machines, one block for each.
+
+        >>> from perfmodel import matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("bytes",)).answer(1, 2)["bytes"]
+        array([24])
+        """
         import numpy
 
         block = self.points.block(start, stop)
@@ -106,16 +112,25 @@ def _programs(asked: Question, block: dict[str, Any], count: int) -> list[tuple[
     if not isinstance(asked.subject, Program):
         points = [{name: _plain(values[at]) for name, values in block.items()} for at in range(count)]
         return [(_called(asked.subject, point), [at]) for at, point in enumerate(points)]
-    base = with_symbols(asked.subject, [name for name in block if name not in (DTYPE, TRANSFORM)])
+    base = symbolic(asked.subject, block)
     choices = [name for name in (DTYPE, TRANSFORM) if name in block]
     if not choices:
         return [(base, None)]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place in range(count):
         groups.setdefault(tuple([_key(block[name][place]) for name in choices]), []).append(place)
-    return [
-        (_chosen(base, {name: block[name][places[0]] for name in choices}), places) for places in groups.values()
-    ]
+    return [(_chosen(base, {name: block[name][places[0]] for name in choices}), places) for places in groups.values()]
+
+
+def symbolic(program: Program, names: Iterable[str]) -> Program:
+    """The program with a symbol for each name that is swept as a size.
+
+    >>> from perfmodel import matmul
+    >>> symbolic(matmul(8, 64, 64), ["m", "dtype"]).flops
+    8192*m
+    """
+    others = (DTYPE, TRANSFORM)
+    return with_symbols(program, [name for name in names if name not in others], "sweep", others)
 
 
 def _key(value: Any) -> Any:
@@ -125,26 +140,6 @@ def _key(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
-
-
-def with_symbols(program: Program, names: list[str]) -> Program:
-    """The program with a symbol for each label that is swept and holds an int; ``LabelError`` for an unknown name.
-
-    >>> from perfmodel import matmul
-    >>> with_symbols(matmul(8, 64, 64), ["m"]).flops
-    8192*m
-    """
-    symbols = {each.name for each in program.symbols}
-    fixed = [label for label, size in program.labels.items() if isinstance(size, int)]
-    unknown = [name for name in names if name not in symbols and name not in fixed]
-    if unknown:
-        known = [*sorted(symbols), *fixed, DTYPE, TRANSFORM]
-        near = did_you_mean(unknown[0], known)
-        raise LabelError(
-            f"sweep: {program.name} has no symbol or label {unknown[0]!r}{near}; there are {listed(known)}"
-        )
-    labels = [name for name in names if name not in symbols]
-    return program.at({name: dimension(name) for name in labels}) if labels else program
 
 
 def _chosen(program: Program, choices: dict[str, Any]) -> Program:

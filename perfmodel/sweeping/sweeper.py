@@ -16,7 +16,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.sweeping.measures import checked_metrics
 from perfmodel.sweeping.points import points_of
 from perfmodel.sweeping.progress import Progress
-from perfmodel.sweeping.questions import MACHINE, Question, valued, with_symbols
+from perfmodel.sweeping.questions import MACHINE, Question, symbolic, valued
 
 BLOCK = 65_536  # points answered at a time: some tens of megabytes
 MOST_ROWS = 10**8  # of one table in memory
@@ -84,8 +84,7 @@ def question(
     if MACHINE in found.names:
         raise LabelError("sweep: machines are swept by on=[...], not as an axis")
     if isinstance(subject, Program):
-        program = with_symbols(subject, [name for name in found.names if name not in ("dtype", "transform")])
-        valued(program, found.names)
+        valued(symbolic(subject, found.names), found.names)
     elif not callable(subject):
         raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {subject!r}")
     names = checked_metrics(metrics, bool(chips))
