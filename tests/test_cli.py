@@ -228,7 +228,10 @@ def test_what_json_has_no_number_for_is_null() -> None:
 # ---------------------------------------------------------------------------- help
 
 
-@pytest.mark.parametrize("command", [[], ["machines"], ["formats"], ["estimate"], ["explain"]])
+COMMANDS: list[list[str]] = [[], ["machines"], ["formats"], ["estimate"], ["explain"], ["sweep"], ["suggest"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples(command: list[str], shell: Shell) -> None:
     """--help exits with 0 and shows how the command is used."""
     assert "examples:\n  perfmodel " in shell(*command, "--help")
@@ -239,7 +242,7 @@ def test_the_examples_of_the_help_run(shell: Shell, monkeypatch: pytest.MonkeyPa
     sheet = Path(__file__).parents[1] / "hardware" / "lecture-cpu.toml"
     (tmp_path / "my-chip.toml").write_text(sheet.read_text())
     monkeypatch.chdir(tmp_path)
-    texts = [shell(*command, "--help") for command in ([], ["machines"], ["formats"], ["estimate"], ["explain"])]
+    texts = [shell(*command, "--help") for command in COMMANDS]
     examples = [line.split("   ")[0] for text in texts for line in re.findall(r"^  perfmodel (.*)$", text, re.M)]
     assert len(examples) > 10
     for example in examples:
