@@ -40,14 +40,14 @@ def assert_rows_are_the_points(program: pm.Program, frame: pandas.DataFrame, nam
                 assert same(row[metric], getattr(found, metric)), (metric, row, getattr(found, metric))
 
 
-WITHOUT_WINDOWS = tuple(verb for verb in strategies.VERBS if verb != "window")
+PLAIN = ("map", "reduce", "contract", "rename", "input")  # masks and windows in many symbols take sympy minutes
 
 
 @settings(max_examples=25)
 @given(st.data())
 def test_random_programs(data: st.DataObject) -> None:
     """A sweep of a random program over its symbols is the program bound to each point, and its estimate."""
-    recipe = data.draw(strategies.recipes(WITHOUT_WINDOWS, steps=4))
+    recipe = data.draw(strategies.recipes(PLAIN, steps=4))
     program = pm.fuse(recipe.symbolic()) if data.draw(st.booleans()) else recipe.symbolic()
     assert_sweep_is_the_points(program, [symbol.name for symbol in program.symbols], data)
 
@@ -56,7 +56,7 @@ def test_random_programs(data: st.DataObject) -> None:
 @given(st.data())
 def test_random_tiled_programs(data: st.DataObject) -> None:
     """A sweep of a random program of ints, cut into tiles, over its labels is the program resized to each point."""
-    program = moves.tile(pm.fuse(data.draw(strategies.programs(verbs=WITHOUT_WINDOWS, steps=4))), data)
+    program = moves.tile(pm.fuse(data.draw(strategies.programs(verbs=PLAIN, steps=4))), data)
     assert_sweep_is_the_points(program, list(program.labels), data)
 
 
