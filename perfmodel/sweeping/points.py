@@ -39,9 +39,9 @@ class Points:
         """
         import numpy
 
-        places = numpy.arange(start, stop)
         if self.zipped:
-            return {name: _taken(values, places) for name, values in zip(self.names, self.values, strict=True)}
+            return {name: values[start:stop] for name, values in zip(self.names, self.values, strict=True)}
+        places = numpy.arange(start, stop)
         found, inner = {}, len(self)
         for name, values in zip(self.names, self.values, strict=True):
             inner //= len(values)
@@ -63,7 +63,7 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     16130
     """
     if hasattr(given, "columns") and hasattr(given, "iloc"):
-        given, zipped = {str(name): given[name].tolist() for name in given.columns}, True
+        given, zipped = {str(name): given[name].to_numpy() for name in given.columns}, True
     if not isinstance(given, Mapping):
         raise PerfModelError(f"sweep: expected a mapping such as {{'n': range(8, 64)}} or a DataFrame, got {given!r}")
     names = tuple([_name(key) for key in given])
@@ -90,6 +90,10 @@ def _sequence(name: str, values: Any) -> Any:
 
     if isinstance(values, range):
         found: Any = _array(name, values)
+    elif getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u") and getattr(values, "ndim", 1) == 1:
+        if values.dtype.kind == "u" and len(values) and values.max() >= 2**63:
+            raise DimensionError(f"sweep: {name} holds a number beyond 2^63")
+        found = numpy.array(values, dtype="int64")  # a copy
     elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         found = (values,)
     else:
