@@ -41,8 +41,9 @@ def sweep_to(
     """What ``sweep`` returns, written to a folder of Parquet files that ``pandas.read_parquet`` reads as one table.
 
     Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
-    repetition; the folder appears when all is in it (until then there is ``NAME.partial``). ``PerfModelError`` where
-    it holds the answer to another question, or files that are none of these; and where the disk is full.
+    repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
+    ``PerfModelError`` where it holds the answer to another question, or files that are none of these; and where the
+    disk is full.
 
     >>> import tempfile, pandas
     >>> from perfmodel import matmul

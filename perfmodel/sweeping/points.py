@@ -47,6 +47,16 @@ class Points:
             found[name] = _taken(values, places // inner % len(values))
         return found
 
+    def part(self, start: int, stop: int) -> Points:
+        """The points from start to stop alone.
+
+        >>> points_of({"n": range(1, 9), "k": [1, 2]}).part(3, 5).block(0, 2)
+        {'n': array([2, 3]), 'k': array([2, 1])}
+        """
+        block = self.block(start, stop)
+        values = tuple([each if hasattr(each, "dtype") else tuple(each) for each in block.values()])
+        return Points(self.names, values, zipped=True)
+
 
 def _slice(values: Any, start: int, stop: int) -> Any:
     import numpy

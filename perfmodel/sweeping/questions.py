@@ -6,7 +6,7 @@ A question is a value that pickles, so that any executor can answer any block of
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from perfmodel.catalogue import Machine
@@ -42,6 +42,16 @@ class Question:
 
     def __len__(self) -> int:
         return len(self.points) * max(1, len(self.machines))
+
+    def part(self, start: int, stop: int) -> Question:
+        """The question of some points alone, which is what is sent to a worker.
+
+        >>> from perfmodel import matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("bytes",)).part(1, 2).answer(0, 1)["n"]
+        array([2])
+        """
+        return replace(self, points=self.points.part(start, stop))
 
     @property
     def machine_names(self) -> list[str]:

@@ -150,7 +150,7 @@ def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterat
     waiting: deque[Any] = deque()
     try:
         for start, stop in spans:
-            waiting.append(executor.submit(asked.answer, start, stop))
+            waiting.append(executor.submit(asked.part(start, stop).answer, 0, stop - start))
             if len(waiting) >= _IN_FLIGHT:
                 yield waiting.popleft().result()
         while waiting:
