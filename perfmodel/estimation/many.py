@@ -17,7 +17,7 @@ from perfmodel.effects.roofline import Roofline, roofline
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
 from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, checked_tile
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, MachineError, did_you_mean, listed
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import rates_of
@@ -211,6 +211,8 @@ def estimate_many(
     names = names_of(effects, without)
     found = on if isinstance(on, Machine) else machine(on)
     count, values = _arrays(program, sizes)
+    if not all(map(is_concrete, (found.bandwidth_bytes_per_s, *[each.flops_per_s for each in found.peaks]))):
+        raise MachineError(f"estimate_many: {found.name} has symbols; {found.name}.replace(...) gives them numbers")
     how, given = known_protocol(protocol), checked_tile(tile)
     kernels = [_kernel(item, found, names, how, given, values, count) for item in program.counted]
     return Estimates(program, found, tuple(kernels), names, count)
