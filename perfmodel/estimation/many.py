@@ -165,7 +165,7 @@ class Estimates:
 
         >>> from perfmodel import estimate_many, matmul
         >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).tiles.m
-        array([128.])
+        array([256.])
         """
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
 
@@ -229,7 +229,7 @@ def _kernel(
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
     shape = shape_of(item)
-    shape = shape.at(values, count, _needed(shape, names, how, chip is None))
+    shape = shape.at(values, count, _needed(shape, names, chip is None))
     repeat = _value(item.kernel.repeat, values)
     if chip is None or names == NAMES[:1]:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
@@ -238,18 +238,21 @@ def _kernel(
     return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
 
 
-def _needed(shape: KernelShape, names: tuple[str, ...], protocol: Protocol, plain: bool) -> set[str]:
-    """The numbers of a shape that the effects ask for; ``plain`` where the machine has none."""
-    found = {"batch", "m", "n", "k", "bytes", *[f"work {place}" for place in range(len(shape.work))]}
+# Effects whose formulas ask for the extents, the bytes in all and the work; the others may ask for any number.
+_PLAIN = frozenset(NAMES[:9]) | {"power", "few blocks", "memory reach", "overlap", "launch"}
+_EXTENTS = ("batch", "m", "n", "k")
+
+
+def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str] | None:
+    """The numbers of a shape that the effects ask for (None: all); ``plain`` where the machine has no effects."""
+    if not plain and not set(names) <= _PLAIN:
+        return None
+    work = {f"work {place}" for place in range(len(shape.work))}
     if shape.kind != CONTRACTION:
-        found -= {"batch", "m", "n", "k"}
-    elif len(names) > 1 and "power" not in names and not plain:
-        found.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
-    if "row passes" in names:
-        found |= {"rows", "row_bytes", "a_bytes", "b_bytes", "c_bytes"}
-    if "cache reuse" in names and not protocol.cold:
-        found |= {"a_bytes", "b_bytes", "c_bytes"}
-    return found
+        return {"bytes"} | work
+    if len(names) > 1 and "power" not in names and not plain:
+        work.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
+    return {"bytes", *_EXTENTS} | work
 
 
 def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:
