@@ -50,6 +50,8 @@ _HOME = homes_of(
         "perfmodel.effects": "Protocol Tile",
         "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
+        "perfmodel.suggesting": "suggest",
+        "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
     }
 )
@@ -191,6 +193,11 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     from perfmodel.simulation import (
         check as check,
         simulate as simulate,
+    )
+    from perfmodel.suggesting import suggest as suggest
+    from perfmodel.sweeping import (
+        sweep as sweep,
+        sweep_to as sweep_to,
     )
     from perfmodel.tile_search import best_tiles as best_tiles
     from perfmodel.transforms import (

@@ -255,9 +255,11 @@ def test_commands_on_warps_show_what_the_functions_say(shell: Shell) -> None:
 
 
 WARPS = (["occupancy"], ["divergence"], ["transactions"], ["bank-conflicts"])
+PLAIN = ([], ["machines"], ["formats"], ["estimate"], ["explain"], ["sweep"], ["suggest"])
+COMMANDS: list[list[str]] = [*PLAIN, *WARPS]
 
 
-@pytest.mark.parametrize("command", [[], ["machines"], ["formats"], ["estimate"], ["explain"], *WARPS])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples(command: list[str], shell: Shell) -> None:
     """--help exits with 0 and shows how the command is used."""
     assert "examples:\n  perfmodel " in shell(*command, "--help")
@@ -268,8 +270,7 @@ def test_the_examples_of_the_help_run(shell: Shell, monkeypatch: pytest.MonkeyPa
     sheet = Path(__file__).parents[1] / "hardware" / "lecture-cpu.toml"
     (tmp_path / "my-chip.toml").write_text(sheet.read_text())
     monkeypatch.chdir(tmp_path)
-    commands = ([], ["machines"], ["formats"], ["estimate"], ["explain"], *WARPS)
-    texts = [shell(*command, "--help") for command in commands]
+    texts = [shell(*command, "--help") for command in COMMANDS]
     examples = [line.split("   ")[0] for text in texts for line in re.findall(r"^  perfmodel (.*)$", text, re.M)]
     assert len(examples) > 10
     for example in examples:

@@ -75,6 +75,9 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
+    "sweep": {"subject": ..., "points": ..., "on": None, "metrics": None},
+    "sweep_to": {"folder": ..., "subject": ..., "points": ..., "on": None, "metrics": None},
+    "suggest": {"program": ..., "on": ..., "within": 0.05, "where": None, "top": 10, "effects": "real"},
     "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
     "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
     "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
@@ -107,6 +110,7 @@ KEYWORDS: dict[str, set[str]] = {
     },
     "Format": {"bits", "block", "scale_bits", "zero_bits"},
     "einsum": {"pattern"},
+    "sweep": {"effects", "zipped", "executor", "progress"},
     "Energies": {"pj_per_op", "pj_per_byte"},
     "energy": {"levels"},
     "waves": {"busy", "steps"},
@@ -155,7 +159,10 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = (
+    "descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "sweeping", "suggesting",
+    "tile_search",
+)  # fmt: skip
 
 
 def documented() -> Iterator[tuple[str, Any]]:

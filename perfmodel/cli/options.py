@@ -54,6 +54,21 @@ examples:
   perfmodel explain "attention(n, n, 128)" --at n=65536 --fuse stage
   perfmodel explain "tile(matmul(4096, 4096, 4096), m=128, n=128, stream={{'k': 32}})"
 """
+_SWEEP = f"""\
+{_PROGRAM}
+examples:
+  perfmodel sweep "matmul(n, n, n)" --over n=128:8192:64 --on h100-sxm --on a100-sxm-80gb
+  perfmodel sweep "matmul(m, 8192, 8192)" --over m=1,8,64 --over dtype=bf16,fp8 --on h100-sxm --metrics time_s,bound
+  perfmodel sweep "softmax(m, 4096)" --over m=1:4096 --metrics bytes --out softmax.csv
+  perfmodel sweep "gemv(n, n)" --over n=1:100000 --on l4 --out gemv_rows
+"""
+_SUGGEST = f"""\
+{_PROGRAM}
+examples:
+  perfmodel suggest "matmul(8192, n, 4096)" --want n=50257 --on a100-sxm-80gb --on h100-sxm
+  perfmodel suggest "matmul(n, n, n)" --want n=1793 --where "n % 8 == 0" --on a100-sxm-80gb --top 3
+  perfmodel suggest "matmul(4096, h, 4*h)" --want h=4100 --within 0.1 --where "12*32*h*h <= 7e9" --on h100-sxm
+"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,6 +76,19 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise PerfModelError(f"{message} ({self.prog} --help says more)")
+
+
+_GROUPS = ("chip", "op", "dtype", "regime")
+_BY = f"what parts the groups, with commas: {','.join(_GROUPS)} (default), source, framework"
+_VALIDATE = """\
+A row is one measured time: gpu, op (gemm, bmm, softmax, rmsnorm, ew_add, ...), dtype, sizes, time_us. Rows without an
+estimate are counted by reason, never dropped.
+
+examples:
+  perfmodel validate measured.csv
+  perfmodel validate measured.csv --by chip,regime --out with_estimates.csv
+  perfmodel validate measured.csv --effects ideal --chip A100-80GB=a100-sxm-80gb --json
+"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,6 +114,11 @@ def parser() -> argparse.ArgumentParser:
     _program_options(
         _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
     )
+    _sweep_options(_command(commands, "sweep", "counts and times over many sizes, as a table", _SWEEP, _sweep))
+    _suggest_options(_command(commands, "suggest", "sizes near those wanted that suit a chip", _SUGGEST, _suggest))
+    _validate_options(
+        _command(commands, "validate", "hold estimates against a table of measured times", _VALIDATE, _validate)
+    )
     add_commands(partial(_command, commands))
     add_unit_commands(partial(_command, commands))
     return top
@@ -104,9 +137,12 @@ def _command(
     return made
 
 
-def _program_options(command: argparse.ArgumentParser) -> None:
+def _program_options(command: argparse.ArgumentParser, several: bool = True) -> None:
     add = command.add_argument
-    add("program", metavar="PROGRAM", nargs="+", help="a description such as 'matmul(8, 8192, 8192)'; several compare")
+    about = "a description such as 'matmul(8, 8192, 8192)'"
+    add(
+        "program", metavar="PROGRAM", nargs="+" if several else 1, help=about + ("; several compare" if several else "")
+    )
     add("--at", metavar="NAME=SIZE", action="append", default=[], help="give a symbol or label a size (repeatable)")
     add("--dtype", metavar="FORMAT", help="cast every tensor to this number format")
     add("--fuse", metavar="stage", nargs="?", const=True, type=_staging, help="fuse all, or by stage; put it last")
@@ -118,6 +154,47 @@ def _estimate_options(command: argparse.ArgumentParser) -> None:
     add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
     add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
     add("--measured", metavar="SECONDS", type=_seconds, help="set a measured time beside the estimate")
+
+
+def _validate_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("file", metavar="FILE.csv", help="columns gpu, op, dtype, time_us and the sizes batch, m, n, k")
+    add("--out", metavar="FILE", help="write the rows back with estimated_us and reason")
+    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add("--without", metavar="EFFECT", action="append", default=[], help="leave an effect out (repeatable)")
+    add("--chip", metavar="NAME=MACHINE", action="append", default=[], help="which chip the table's name means")
+    add("--by", metavar="NAMES", type=_groups, default=_GROUPS, help=_BY)
+
+
+def _sweep_options(command: argparse.ArgumentParser) -> None:
+    _program_options(command, several=False)
+    add = command.add_argument
+    over = "sizes from START to STOP, which is one of them, or listed: n=1,2,4; also dtype=bf16,fp8 (repeatable)"
+    add("--over", metavar="NAME=START:STOP:STEP", action="append", required=True, help=over)
+    add("--on", metavar="MACHINE", action="append", default=[], help="a chip, or a path in .toml (repeatable)")
+    add("--metrics", metavar="NAMES", help="columns with commas, such as time_s,bound,bytes")
+    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add("--zip", action="store_true", help="take the values together, instead of all combinations")
+    add(
+        "--out", metavar="FILE.csv", help="write a file; any other name is a folder of Parquet files, resumed if killed"
+    )
+
+
+def _suggest_options(command: argparse.ArgumentParser) -> None:
+    _program_options(command, several=False)
+    add = command.add_argument
+    add("--want", metavar="NAME=SIZE", action="append", required=True, help="a size, or sizes to try (repeatable)")
+    add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
+    add("--within", metavar="SHARE", type=float, default=0.05, help="how far from the size, as a share (default 0.05)")
+    add(
+        "--where", metavar="TEXT", action="append", default=[], help="a condition, such as 'h %% 128 == 0' (repeatable)"
+    )
+    add("--top", metavar="NUMBER", type=int, default=10, help="how many suggestions (default 10)")
+    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _staging(text: str) -> str:
@@ -156,6 +233,24 @@ def _formats(options: argparse.Namespace) -> Any:
     from perfmodel.cli.listing import formats_found
 
     return formats_found(options)
+
+
+def _validate(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.validating import validated
+
+    return validated(options)
+
+
+def _sweep(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.exploring import swept
+
+    return swept(options)
+
+
+def _suggest(options: argparse.Namespace) -> Any:
+    from perfmodel.cli.exploring import suggested
+
+    return suggested(options)
 
 
 def _estimate(options: argparse.Namespace) -> Any:

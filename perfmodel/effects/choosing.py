@@ -47,6 +47,8 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     import numpy
 
     tried = candidates(given, "split-k" in setting.on)
+    if tried.m.size * tried.splits.size == 1:
+        return Tile(*[float(column.item()) for column in (tried.m, tried.n, tried.splits)])
     count = len(shape.m)
     best = numpy.empty(count, dtype="int64")
     for start in range(0, count, ROWS_AT_ONCE):

@@ -15,13 +15,16 @@ from perfmodel.effects.choosing import chosen_many
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.roofline import Roofline, roofline
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
-from perfmodel.effects.stack import Setting, kernel_parts
+from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, checked_tile
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, MachineError, did_you_mean, listed
+from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import rates_of
 from perfmodel.expressions import compile_formula, is_concrete
 from perfmodel.graph.programs import Program
+
+BOUNDS = ("compute", "memory", LAUNCH)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,19 @@ class ManyKernels:
     setting: Setting | None
     tile: Tile | None
     repeat: Any
-    plain_s: Any = None  # where the machine has no effects: the roofline, padded
+    plain: Parts | None = None  # where there are no effects, or the machine has none: the roofline, padded
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The seconds of one run at each size, part by part, with all effects of the setting.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}).kernels[0].parts.memory_s.shape
+        (2,)
+        """
+        if self.plain is not None:
+            return self.plain
+        return kernel_parts(self.shape, self.tile, self.setting) if self.setting else Parts(0.0, 0.0, 0.0, 0.0, 0.0)
 
     def seconds(self, on: frozenset[str] | None = None) -> Any:
         """Seconds of all runs at each size, with some effects (all of the setting's where None).
@@ -47,10 +62,23 @@ class ManyKernels:
         >>> bool((kernel.seconds(frozenset(["roofline"])) < kernel.seconds()).all())
         True
         """
-        if self.setting is None:
-            return self.plain_s * self.repeat
-        setting = self.setting if on is None else replace(self.setting, on=on)
-        return kernel_parts(self.shape, self.tile, setting).time_s * self.repeat
+        if on is None or self.setting is None:
+            return self.parts.time_s * self.repeat
+        return kernel_parts(self.shape, self.tile, replace(self.setting, on=on)).time_s * self.repeat
+
+    @property
+    def bound(self) -> Any:
+        """What bounds the kernel at each size: 0 compute, 1 memory, 2 launch, as ``KernelEstimate.bound`` has it.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).kernels[0].bound
+        array([2, 0])
+        """
+        import numpy
+
+        parts = self.parts
+        over = parts.launch_s + parts.split_s > numpy.maximum(parts.compute_s, parts.memory_s)
+        return numpy.where(over, 2, numpy.where(parts.memory_s * NEARLY_ONE > parts.compute_s, 1, 0))
 
 
 @dataclass(frozen=True)
@@ -105,6 +133,33 @@ class Estimates:
         return self.steps[0][1]
 
     @property
+    def bound(self) -> Any:
+        """One of "compute", "memory" and "launch" at each size, by the largest share of the time.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).bound.tolist()
+        ['launch', 'compute']
+        """
+        import numpy
+
+        return numpy.array(BOUNDS, dtype=object)[self.bound_codes]
+
+    @property
+    def bound_codes(self) -> Any:
+        """The bound at each size as its place in ``BOUNDS``.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).bound_codes
+        array([2, 0], dtype=int8)
+        """
+        import numpy
+
+        pairs = [(numpy.broadcast_to(kernel.bound, (self.count,)), kernel.seconds()) for kernel in self.kernels]
+        shares = [sum([numpy.where(bound == place, spent, 0.0) for bound, spent in pairs]) for place in range(3)]
+        least = numpy.maximum(numpy.maximum(shares[0], shares[1]), shares[2]) * NEARLY_ONE
+        return numpy.where(shares[0] >= least, 0, numpy.where(shares[1] >= least, 1, 2)).astype("int8")
+
+    @property
     def tiles(self) -> Tile | None:
         """The tile of the first contraction at each size; None for a program without one.
 
@@ -113,6 +168,17 @@ class Estimates:
         array([256.])
         """
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The works of which no rate is known: the times are at least those given.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 64, 64, dtype="nvfp4"), "a100-sxm-80gb", {"m": [1]}).unknown
+        ('matrix nvfp4: a100-sxm-80gb lists no such rate',)
+        """
+        found = [each for item in self.program.counted for each in roofline(item, self.machine).unknown]
+        return tuple(dict.fromkeys(found))
 
     def __len__(self) -> int:
         return self.count
@@ -145,6 +211,8 @@ def estimate_many(
     names = names_of(effects, without)
     found = on if isinstance(on, Machine) else machine(on)
     count, values = _arrays(program, sizes)
+    if not all(map(is_concrete, (found.bandwidth_bytes_per_s, *[each.flops_per_s for each in found.peaks]))):
+        raise MachineError(f"estimate_many: {found.name} has symbols; {found.name}.replace(...) gives them numbers")
     how, given = known_protocol(protocol), checked_tile(tile)
     kernels = [_kernel(item, found, names, how, given, values, count) for item in program.counted]
     return Estimates(program, found, tuple(kernels), names, count)
@@ -160,16 +228,34 @@ def _kernel(
     count: int,
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
-    shape = shape_of(item).at(values, count)
+    shape = shape_of(item)
+    shape = shape.at(values, count, _needed(shape, names, chip is None))
     repeat = _value(item.kernel.repeat, values)
-    if chip is None:
+    if chip is None or names == NAMES[:1]:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
     setting = Setting(chip, rates_of(item, terms), frozenset(names), how)
     tiled = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
 
 
-def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Any:
+# Effects whose formulas ask for the extents, the bytes in all and the work; the others may ask for any number.
+_PLAIN = frozenset(NAMES[:9]) | {"power", "few blocks", "memory reach", "overlap", "launch"}
+_EXTENTS = ("batch", "m", "n", "k")
+
+
+def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str] | None:
+    """The numbers of a shape that the effects ask for (None: all); ``plain`` where the machine has no effects."""
+    if not plain and not set(names) <= _PLAIN:
+        return None
+    work = {f"work {place}" for place in range(len(shape.work))}
+    if shape.kind != CONTRACTION:
+        return {"bytes"} | work
+    if len(names) > 1 and "power" not in names and not plain:
+        work.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
+    return {"bytes", *_EXTENTS} | work
+
+
+def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:
     import numpy
 
     by_unit: dict[str, Any] = {}
@@ -181,7 +267,8 @@ def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names
         compute = numpy.maximum(compute, seconds)
     if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
         compute = compute * array_padding(shape)
-    return numpy.maximum(compute, shape.bytes / float(found.bandwidth_bytes_per_s))
+    memory = shape.bytes / float(found.bandwidth_bytes_per_s)
+    return Parts(compute, memory, 0.0, 0.0, numpy.maximum(compute, memory))
 
 
 def _value(formula: Any, values: Mapping[str, Any]) -> Any:

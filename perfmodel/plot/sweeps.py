@@ -1,0 +1,73 @@
+"""A swept quantity against a size, with the quanta of tiles marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from perfmodel.errors import PerfModelError, did_you_mean, listed
+from perfmodel.plot.style import GREY, axes, colour, engineering, finish, legend, listed_of
+
+# What a column's name says of its unit (names carry SI units); longer endings first.
+_UNITS = {
+    "_bytes_per_s": "B/s",
+    "flops_per_s": "FLOP/s",
+    "time_s": "s",
+    "_s": "s",
+    "bytes": "B",
+    "flops": "FLOP",
+}
+_MOST_MARKS = 64
+
+
+def sweep(
+    frame: Any,
+    x: str,
+    y: str = "time_s",
+    *,
+    by: str | None = None,
+    quanta: int | Iterable[int] = (),
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """A column of a swept table against another, one line for each value of ``by``; returns the Axes.
+
+    ``frame`` is a DataFrame such as ``pm.sweep`` returns. ``quanta`` marks the multiples of tile sizes, where steps
+    are to be expected. Columns that carry a unit in their name have it on the axis. ``PerfModelError`` for a column
+    that is not there.
+
+    >>> from pandas import DataFrame
+    >>> sizes = range(1, 1025)
+    >>> table = DataFrame({"n": sizes, "tile_fill": [n / (-(-n // 128) * 128) for n in sizes]})
+    >>> sweep(table, "n", "tile_fill", quanta=128).get_ylabel()
+    'tile_fill'
+    """
+    for name in (x, y, *([by] if by is not None else [])):
+        if name not in frame.columns:
+            near = did_you_mean(name, list(frame.columns))
+            raise PerfModelError(f"sweep: no column {name!r}{near}; there are {listed(list(frame.columns))}")
+    drawn = axes(ax, "sweep")
+    groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
+    for place, (name, part) in enumerate(groups):
+        ordered = part.sort_values(x)
+        drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
+    _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
+    unit = next((found for ending, found in _UNITS.items() if y.endswith(ending)), "")
+    if unit:
+        engineering(drawn.yaxis, unit)
+    drawn.set_ylim(bottom=0)
+    legend(drawn)
+    return finish(drawn, title or f"{y} by {x}", (x, ""), (y, ""))
+
+
+def _mark(drawn: Any, quanta: Any, span: tuple[float, float]) -> None:
+    """Thin lines at the multiples of each quantum, of the largest ones where there would be too many."""
+    for quantum in listed_of(quanta, int):
+        if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
+            raise PerfModelError(f"sweep: quanta={quantum!r}: expected positive whole numbers")
+        step = quantum
+        while (span[1] - span[0]) / step > _MOST_MARKS:
+            step += quantum
+        first = -(-int(span[0]) // step) * step
+        for place in range(first, int(span[1]) + 1, step):
+            drawn.axvline(place, color=GREY, linewidth=0.6, linestyle=":", zorder=0)

@@ -1,0 +1,73 @@
+"""The space of tiles: a quantity over the sizes of two labels, and where blocks no longer fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perfmodel.errors import PerfModelError, did_you_mean, listed
+from perfmodel.expressions import compile_formula, dims
+from perfmodel.graph.programs import Program
+from perfmodel.plot.style import TEXT, axes, finish
+from perfmodel.transforms import tile
+
+QUANTITIES = ("bytes", "bytes_read", "intensity", "footprint_bytes", "issued_flops")
+
+
+def tile_map(
+    program: Program,
+    x: str,
+    y: str,
+    *,
+    sizes: Sequence[int] = (16, 32, 64, 128, 256, 512),
+    show: str = "bytes",
+    capacity_bytes: int | None = None,
+    ax: Any = None,
+) -> Any:
+    """A quantity over tile sizes of the labels x and y, from the formula of ``tile``; returns the Axes.
+
+    ``show`` is bytes, bytes_read, intensity, footprint_bytes or issued_flops. Tiles whose footprint exceeds
+    ``capacity_bytes`` are crossed out. Sizes are smaller than the extents. ``PerfModelError`` otherwise.
+
+    >>> from perfmodel import matmul
+    >>> drawn = tile_map(matmul(4096, 4096, 4096), "m", "n", capacity_bytes=233472)
+    >>> drawn.get_xlabel()
+    'tile of m'
+    """
+    import numpy
+
+    if show not in QUANTITIES:
+        raise PerfModelError(f"tile_map: show={show!r}{did_you_mean(show, QUANTITIES)}; there are {listed(QUANTITIES)}")
+    across, up = dims(f"tile_of_{x} tile_of_{y}")
+    tiled = tile(program, grid={x: across, y: up})
+    formulas = {"shown": getattr(tiled, show), "held": tiled.footprint_bytes}
+    grid = numpy.meshgrid(numpy.array(sizes), numpy.array(sizes))
+    found = compile_formula(formulas, symbols=[across, up])({across: grid[0], up: grid[1]})
+    shown, held = (numpy.broadcast_to(numpy.asarray(found[name], float), grid[0].shape) for name in ("shown", "held"))
+    drawn = axes(ax, "tile_map")
+    picture = drawn.imshow(shown, origin="lower", cmap="cividis", aspect="auto", norm="log")
+    _written(drawn, shown, held, capacity_bytes)
+    bar = drawn.figure.colorbar(picture, ax=drawn)
+    bar.set_label(show, fontsize=TEXT - 1)
+    places = range(len(sizes))
+    drawn.set_xticks(places, [str(each) for each in sizes])
+    drawn.set_yticks(places, [str(each) for each in sizes])
+    return finish(drawn, f"{show} by tile", (f"tile of {x}", ""), (f"tile of {y}", ""), grid=False)
+
+
+def _written(drawn: Any, shown: Any, held: Any, capacity_bytes: int | None) -> None:
+    """Each cell's value, crossed out where the block does not fit."""
+    from matplotlib.ticker import EngFormatter
+
+    short = EngFormatter(places=1, sep="")
+    middle = (shown.max() * shown.min()) ** 0.5
+    for (row, column), value in _cells(shown):
+        fits = capacity_bytes is None or held[row, column] <= capacity_bytes
+        shade = "black" if value > middle else "white"
+        drawn.text(column, row, short(value) if fits else "x", ha="center", va="center", color=shade, fontsize=TEXT - 3)
+
+
+def _cells(shown: Any) -> Any:
+    import numpy
+
+    return numpy.ndenumerate(shown)

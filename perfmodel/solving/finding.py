@@ -1,0 +1,86 @@
+"""How a relation is solved: in closed form where there is one, else by a search that says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from perfmodel.errors import SolveError
+from perfmodel.solving.integers import by_bisection, by_pieces, by_trying, is_monotone
+from perfmodel.solving.pieces import NotRational
+from perfmodel.solving.reals import by_roots
+from perfmodel.solving.relations import Relation
+from perfmodel.solving.solutions import (
+    ALGEBRA,
+    CLOSED,
+    EXHAUSTIVE,
+    MONOTONE,
+    Solution,
+    real_answer,
+    whole_answer,
+)
+from perfmodel.solving.symbolic import by_algebra
+from perfmodel.solving.unknowns import range_of
+
+
+def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any = None) -> Solution:
+    """The solution of a relation in one unknown.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> found_in("solve(...)", Relation(n * sympy.ceiling(n / 64), "<=", sympy.S(100)), n).method
+    'monotone search'
+    """
+    if not relation.difference.has(unknown):
+        holds = relation.as_sympy().doit()
+        raise SolveError(f"{made}: {unknown} does not occur in {relation}, which is {holds} whatever it is")
+    if relation.difference.free_symbols != {unknown}:
+        answer, crossings = by_algebra(relation, unknown)
+        return Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+    if unknown.is_integer:
+        return _whole(made, relation, unknown, within)
+    return _real(made, relation, unknown)
+
+
+def _real(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
+    try:
+        intervals, crossings = by_roots(relation, unknown)
+    except NotRational as why:
+        raise SolveError(f"{made}: no closed form in {unknown}: {why}") from None
+    answer = real_answer(unknown, intervals, strict=relation.sign in ("<", ">"))
+    reason = "" if intervals else _never(relation, unknown, crossings, "no positive value")
+    return Solution(made, unknown, relation, CLOSED, intervals, tuple(crossings), answer, reason)
+
+
+def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) -> Solution:
+    tried = None if within is None else range_of(within)
+    least, most = (1, None) if tried is None else (tried[0], tried[-1])
+    crossings: list[Any] = []
+    searched = None
+    if tried is None or (isinstance(tried, range) and tried.step == 1):
+        try:
+            intervals, crossings = by_pieces(relation, unknown, least, most)
+            method = CLOSED
+        except NotRational:
+            if is_monotone(relation, unknown):
+                intervals, method = by_bisection(relation, unknown, least, most), MONOTONE
+            else:
+                tried = range_of(within)
+                intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
+    else:
+        intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
+    nothing = "no whole number" if searched is None else f"no value of {searched[0]} .. {searched[1]}"
+    reason = "" if intervals else _never(relation, unknown, crossings, nothing)
+    answer = whole_answer(unknown, intervals)
+    return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched)
+
+
+def _never(relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str) -> str:
+    """Why a relation holds nowhere: what its two sides are at the ends, and where they come nearest."""
+    if crossings:
+        where = ", ".join(f"{unknown} = {float(each):.4g}" for each in crossings)
+        return f"{nothing} satisfies {relation}: its sides are equal at {where}, and not beyond"
+    at = 1 if unknown.is_integer else sympy.S.One
+    left, right = (float(side.xreplace({unknown: sympy.Integer(at)})) for side in (relation.left, relation.right))
+    sides = f"at {unknown} = 1 the sides are {left:.4g} and {right:.4g}"
+    return f"{nothing} satisfies {relation}: {sides}, and they never meet"

@@ -1,0 +1,195 @@
+"""Which whole numbers a relation holds for: from its pieces in closed form, else by a search that says which.
+
+- closed form: the relation changes only at the roots of polynomials; the whole numbers beside each are tried exactly.
+- monotone search: left - right only grows (or only falls) with the unknown, so one bisection finds the edge.
+- exhaustive search: every value of a range is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import sympy
+
+from perfmodel.errors import ExpressionError, PerfModelError
+from perfmodel.expressions import LARGEST_SIZE, compile_formula
+from perfmodel.solving.pieces import pieces_of, roots
+from perfmodel.solving.relations import Relation
+
+Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
+
+
+def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int | None) -> tuple[Intervals, list[Any]]:
+    """The intervals of whole numbers, and the real crossings, by roots; ``NotRational`` where there are none to find.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> by_pieces(Relation(n**2, ">=", sympy.S(10)), n, 1, None)
+    (((4, None),), [sqrt(10)])
+    """
+    cuts, crossings = edges_of(relation, unknown, sympy.Rational(2 * least - 1, 2))
+    holds = _exactly(relation, unknown)
+    found: list[tuple[int, int | None]] = []
+    start = least
+    for cut in cuts:
+        whole = int(sympy.floor(cut))
+        for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):
+            if first <= last and last >= start:
+                _extend(found, first, last, holds)
+                start = last + 1
+    _extend(found, start, None, holds)
+    return _limited(_joined(found), most), crossings
+
+
+def _extend(found: list[tuple[int, int | None]], first: int, last: int | None, holds: Any) -> None:
+    """Add a run of whole numbers between two edges, where its first tells for all of them."""
+    if holds(first):
+        found.append((first, last))
+
+
+def edges_of(relation: Relation, unknown: sympy.Symbol, low: Any) -> tuple[list[Any], list[Any]]:
+    """Where the relation may change: the ends of its pieces with the crossings between; and the crossings alone.
+
+    >>> n = sympy.Symbol("n", positive=True)
+    >>> edges_of(Relation(sympy.Max(n, 4), "<=", sympy.S(9)), n, sympy.S(0))
+    ([4, 9], [9])
+    """
+    pieces = pieces_of(relation.difference, unknown, low)
+    crossings = {root for piece in pieces for root in roots(piece.form, unknown, piece.low, piece.high)}
+    ends = {piece.low for piece in pieces[1:]}
+    at_ends = {end for end in ends if relation.difference.xreplace({unknown: end}).equals(0)}
+    return _ascending(crossings | ends), _ascending(crossings | at_ends)
+
+
+def _ascending(numbers: Iterable[Any]) -> list[Any]:
+    return sorted(numbers, key=lambda number: sympy.N(number, 30))
+
+
+def _exactly(relation: Relation, unknown: sympy.Symbol) -> Any:
+    return lambda value: relation.holds(relation.difference.xreplace({unknown: sympy.Integer(value)}))
+
+
+def _joined(runs: Iterable[tuple[int, int | None]]) -> Intervals:
+    found: list[tuple[int, int | None]] = []
+    for first, last in runs:
+        if found and found[-1][1] is not None and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return tuple(found)
+
+
+def _limited(intervals: Intervals, most: int | None) -> Intervals:
+    if most is None:
+        return intervals
+    kept = [(first, most if last is None else min(last, most)) for first, last in intervals if first <= most]
+    return tuple(kept)
+
+
+def is_monotone(relation: Relation, unknown: sympy.Symbol) -> bool:
+    """Whether left - right is known to grow only, or to fall only, with the unknown.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> is_monotone(Relation(n * sympy.ceiling(n / 64), "<=", sympy.S(80)), n)
+    True
+    """
+    left, right = (_direction(each, unknown) for each in (relation.left, relation.right))
+    return left is not None and right is not None and left * right <= 0 and (left, right) != (0, 0)
+
+
+def _direction(expr: sympy.Expr, unknown: sympy.Symbol) -> int | None:
+    """1 where an expression that is never negative grows with the unknown, -1 where it falls, 0 where it stays."""
+    if not expr.has(unknown):
+        return 0
+    if expr == unknown:
+        return 1
+    if isinstance(expr, sympy.Pow) and expr.exp.is_number and expr.base.is_nonnegative:
+        inner = _direction(expr.base, unknown)
+        return None if inner is None else inner if expr.exp > 0 else -inner
+    if isinstance(expr, sympy.Mul) and not all(each.is_nonnegative for each in expr.args):
+        return None
+    if isinstance(expr, (sympy.Add, sympy.Mul, sympy.Max, sympy.Min, sympy.ceiling, sympy.floor)):
+        found = {_direction(each, unknown) for each in expr.args} - {0}
+        return found.pop() if len(found) == 1 else None
+    return None
+
+
+def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: int | None) -> Intervals:
+    """The intervals where left - right is monotone: one edge, found by doubling and halving.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> by_bisection(Relation(64 * sympy.ceiling(n / 64), "<=", sympy.S(200)), n, 1, None)
+    ((1, 192),)
+    """
+    holds = _exactly(relation, unknown)
+    if relation.sign == "==":
+        upper = by_bisection(relation._replace(sign="<="), unknown, least, most)
+        lower = by_bisection(relation._replace(sign=">="), unknown, least, most)
+        return _common(upper, lower)
+    first, far = holds(least), least
+    while holds(far) == first:
+        if far >= (most or LARGEST_SIZE):
+            return ((least, most),) if first else ()
+        far = min(2 * far + 1, most or LARGEST_SIZE)
+    near = least  # holds(near) == first, holds(far) != first
+    while far - near > 1:
+        middle = (near + far) // 2
+        near, far = (middle, far) if holds(middle) == first else (near, middle)
+    return ((least, near),) if first else ((far, most),)
+
+
+def _common(ones: Intervals, others: Intervals) -> Intervals:
+    found = []
+    for first, last in ones:
+        for start, stop in others:
+            high = last if stop is None else stop if last is None else min(last, stop)
+            if high is None or max(first, start) <= high:
+                found.append((max(first, start), high))
+    return tuple(found)
+
+
+def by_trying(relation: Relation, unknown: sympy.Symbol, values: Any) -> Intervals:
+    """The intervals of neighbours among ascending values for which the relation holds, each one tried.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> by_trying(Relation(n, "<=", 3 * sympy.ceiling(n / 4)), n, range(1, 9))
+    ((1, 3), (5, 6))
+    """
+    import numpy
+
+    tried = numpy.asarray(values, dtype="int64")
+    held = _tried(relation, unknown, tried)
+    return runs_of(tried, held)
+
+
+def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
+    """Whether the relation holds at each value; those that rounding leaves open are decided exactly."""
+    import numpy
+
+    try:
+        found = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown])({unknown: tried})
+    except ExpressionError as error:
+        raise PerfModelError(f"solve: {error}") from None
+    left, right = (numpy.broadcast_to(numpy.asarray(found[side], float), tried.shape) for side in ("left", "right"))
+    compared = {"<=": left <= right, ">=": left >= right, "<": left < right, ">": left > right, "==": left == right}
+    held = numpy.array(compared[relation.sign])
+    scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
+    close = numpy.flatnonzero(numpy.abs(left - right) <= 1e-12 * scale)
+    exactly = _exactly(relation, unknown)
+    for place in close[:10_000].tolist():
+        held[place] = exactly(int(tried[place]))
+    return held
+
+
+def runs_of(tried: Any, held: Any) -> Intervals:
+    """The intervals of ascending values at which something holds.
+
+    >>> import numpy
+    >>> runs_of(numpy.array([1, 2, 4, 5]), numpy.array([True, True, False, True]))
+    ((1, 2), (5, 5))
+    """
+    import numpy
+
+    change = numpy.flatnonzero(numpy.diff(numpy.concatenate(([0], held.astype("int8"), [0]))))
+    starts, stops = change[::2], change[1::2] - 1
+    return tuple((int(tried[start]), int(tried[stop])) for start, stop in zip(starts, stops, strict=True))

@@ -1,0 +1,161 @@
+"""The words that a condition may use: what a program counts, what a machine has, and what an estimate gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sympy
+
+from perfmodel.catalogue import Machine
+from perfmodel.errors import MachineError, SolveError
+from perfmodel.estimation import Estimate, estimate
+from perfmodel.estimation.kernels import KernelEstimate
+from perfmodel.expressions import Size
+from perfmodel.graph.programs import Program
+from perfmodel.solving.relations import Relation, exact
+
+COUNTED = (
+    "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
+    "intensity", "footprint_bytes", "memory_bytes",
+)  # fmt: skip
+ESTIMATED = ("time_s", "flops_per_s", "bytes_per_s", "fraction_of_peak", "fraction_of_bandwidth")
+FACTS = ("capacity_bytes", "bandwidth_bytes_per_s", "units", "tdp_w")
+
+
+def quantities(program: Program, chip: Machine | None, prefix: str = "") -> dict[str, Callable[[], Any]]:
+    """The formulas by name, made when they are asked for.
+
+    >>> from perfmodel import matmul
+    >>> quantities(matmul("n", "n", "n"), None)["flops"]()
+    2*n**3
+    """
+    found: dict[str, Callable[[], Any]] = {f"{prefix}{name}": _getter(program, name) for name in COUNTED}
+    if chip is None:
+        return found
+    held = _Ideal(program, chip)
+    found |= {f"{prefix}{name}": _getter(held, name) for name in ESTIMATED}
+    return found | {name: _fact(chip, name) for name in FACTS}
+
+
+def _getter(owner: Any, name: str) -> Callable[[], Any]:
+    return lambda: getattr(owner, name)
+
+
+def _fact(chip: Machine, name: str) -> Callable[[], Any]:
+    def look() -> Any:
+        value = getattr(chip, name)
+        if value is None:
+            raise MachineError(f"solve: {chip.name} lists no {name}; machine.replace({name}=...) gives one")
+        return value
+
+    return look
+
+
+class _Ideal:
+    """The ideal estimate's quantities as exact formulas."""
+
+    def __init__(self, program: Program, chip: Machine) -> None:
+        self._program, self._chip = program, chip
+
+    def _estimate(self) -> Estimate:
+        found = estimate(self._program, self._chip, effects="ideal")
+        unknown = [each for kernel in found.kernels for each in kernel.roofline.unknown]
+        if unknown:
+            raise MachineError(f"solve: no time without a rate: {unknown[0]}")
+        return found
+
+    @property
+    def time_s(self) -> Any:
+        return seconds_of(self._estimate())
+
+    @property
+    def flops_per_s(self) -> Any:
+        return sympy.sympify(self._program.flops) / self.time_s
+
+    @property
+    def bytes_per_s(self) -> Any:
+        return sympy.sympify(self._program.bytes) / self.time_s
+
+    @property
+    def fraction_of_bandwidth(self) -> Any:
+        return self.bytes_per_s / exact(self._chip.bandwidth_bytes_per_s)
+
+    @property
+    def fraction_of_peak(self) -> Any:
+        busy = [_sum(_unit_seconds(each)[:-1]) * _times(each) for each in self._estimate().kernels]
+        return _sum(busy) / self.time_s
+
+
+def seconds_of(found: Estimate) -> Any:
+    """The time of an estimate as an exact formula: kernels add, units and memory of one overlap.
+
+    >>> from perfmodel import estimate, matmul
+    >>> seconds_of(estimate(matmul("n", 64, 64), "h100-sxm", effects="ideal")).free_symbols
+    {n}
+    """
+    return _sum([sympy.Max(*_unit_seconds(each)) * _times(each) for each in found.kernels])
+
+
+def _times(kernel: KernelEstimate) -> Any:
+    return sympy.sympify(kernel.repeat)
+
+
+def _unit_seconds(kernel: KernelEstimate) -> list[Any]:
+    """Seconds by unit, memory last; each is work over rate, in exact numbers."""
+    units: dict[str, list[Any]] = {}
+    for term in kernel.roofline.terms:
+        units.setdefault(term.unit, []).append(_amount(term.amount) / exact(term.rate))
+    return [_sum(parts) for parts in units.values()]
+
+
+def _amount(value: Size) -> Any:
+    return sympy.sympify(value)
+
+
+def _sum(parts: list[Any]) -> Any:
+    return sympy.Add(*parts)
+
+
+def bound_relation(program: Program, chip: Machine, bound: str) -> Relation:
+    """The relation that makes a program bound by compute or by memory.
+
+    Of one kernel: its compute time against its memory time, equality being compute. Of several: the time of those
+    bound by compute against that of the others.
+
+    >>> from perfmodel import Machine, matmul
+    >>> chip = Machine(peak=100, bandwidth_bytes_per_s=10)
+    >>> print(bound_relation(matmul("n", "n", "n"), chip, "compute"))
+    n**3/50 >= 3*n**2/5
+    """
+    if bound not in ("compute", "memory"):
+        raise SolveError(f"solve: bound={bound!r}: expected 'compute' or 'memory'")
+    found = estimate(program, chip, effects="ideal")
+    sides = [(sympy.Max(*_unit_seconds(each)[:-1], sympy.S.Zero), _unit_seconds(each)[-1]) for each in found.kernels]
+    sign = ">=" if bound == "compute" else "<"
+    if len(sides) == 1:
+        return Relation(_positive(sides[0][0]), sign, sides[0][1])
+    shares = [
+        _times(kernel) * sympy.Piecewise((compute, compute >= memory), (-memory, True))
+        for kernel, (compute, memory) in zip(found.kernels, sides, strict=True)
+    ]
+    return Relation(_sum(shares), sign, sympy.S.Zero)
+
+
+def _positive(value: Any) -> Any:
+    """Without the 0 that stands for a kernel that computes nothing."""
+    if isinstance(value, sympy.Max) and len(value.args) == 2 and sympy.S.Zero in value.args:
+        return next(each for each in value.args if each != 0)
+    return value
+
+
+def fits_relation(program: Program, chip: Machine) -> Relation:
+    """The relation that makes a program's memory fit the machine's.
+
+    >>> from perfmodel import Machine, matmul
+    >>> chip = Machine(peak=1, bandwidth_bytes_per_s=1, capacity_bytes=600)
+    >>> print(fits_relation(matmul("n", "n", "n"), chip))
+    6*n**2 <= 600
+    """
+    capacity = _fact(chip, "capacity_bytes")()
+    return Relation(_amount(program.memory_bytes), "<=", exact(capacity))

@@ -1,0 +1,36 @@
+"""For which values of a positive real unknown (a bandwidth, a peak, a clock) a relation holds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import sympy
+
+from perfmodel.solving.integers import edges_of
+from perfmodel.solving.pieces import between
+from perfmodel.solving.relations import Relation
+
+RealIntervals = tuple[tuple[Any, Any], ...]
+
+
+def by_roots(relation: Relation, unknown: sympy.Symbol) -> tuple[RealIntervals, list[Any]]:
+    """The intervals of positive reals, with their ends as exact numbers, and the crossings.
+
+    >>> b = sympy.Symbol("b", positive=True)
+    >>> by_roots(Relation(12 / b, "<=", sympy.S(4)), b)
+    (((3, oo),), [3])
+    """
+    cuts, crossings = edges_of(relation, unknown, sympy.S.Zero)
+    if relation.sign == "==":
+        return tuple((each, each) for each in crossings), crossings
+    edges = [sympy.S.Zero, *cuts, sympy.oo]
+    found: list[tuple[Any, Any]] = []
+    for low, high in pairwise(edges):
+        if not relation.holds(relation.difference.xreplace({unknown: between(low, high)})):
+            continue
+        if found and found[-1][1] == low:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return tuple(found), crossings

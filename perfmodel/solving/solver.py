@@ -1,0 +1,99 @@
+"""``solve``: the values of one unknown for which a program on a machine does what is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from perfmodel.catalogue import Machine, machine
+from perfmodel.errors import SolveError
+from perfmodel.expressions import dimension
+from perfmodel.graph.describing import title
+from perfmodel.graph.programs import Program
+from perfmodel.solving.bits import bits_asked, by_bits
+from perfmodel.solving.estimated import by_estimates
+from perfmodel.solving.finding import found_in
+from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
+from perfmodel.solving.relations import Relation, relation_of
+from perfmodel.solving.solutions import Solution
+from perfmodel.solving.unknowns import prepared, range_of, unknown_of
+
+
+def solve(
+    subject: Any,
+    on: Any = None,
+    unknown: Any = None,
+    *,
+    bound: str | None = None,
+    fits: bool = False,
+    where: Any = None,
+    effects: Any = "ideal",
+    within: Any = None,
+) -> Solution:
+    """For which values of one unknown a relation holds.
+
+    ``solve(p, machine, n, bound="compute")`` (or ``fits=True``, or ``where="time_s <= 1e-3"``) asks it of a program,
+    ``solve(p, n, where="bytes <= 1e9")`` without a machine, ``solve(relation, n)`` of any sympy relation or text. The
+    unknown is a symbol of the program or of the machine, or its name; a label, where the program holds ints; "bits",
+    in which every tensor is stored, or "W.bits", in which W is.
+    In ``where`` stand counts (flops, bytes, memory_bytes, footprint_bytes, ...), times and rates (time_s,
+    flops_per_s, bytes_per_s, fraction_of_peak, fraction_of_bandwidth) and facts (capacity_bytes, ...).
+
+    A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
+    ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
+    unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
+    estimated at each value of the range. ``SolveError`` where the question cannot be asked.
+
+    >>> from perfmodel import dims, machine, matmul, reals
+    >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
+    solve(matmul(m=n n=n k=n, bf16), 'h100-sxm', n, bound='compute')
+    # n >= 886; closed form
+    >>> n, bandwidth = dims("n"), reals("bandwidth")
+    >>> float(solve(matmul(8, 8192, 8192), machine("h100-sxm").replace(bandwidth_bytes_per_s=bandwidth),
+    ...             "bandwidth", where="time_s <= 20e-6").least) / 1e12
+    6.7239936
+    """
+    if not isinstance(subject, Program):
+        return _of_relation(subject, on, unknown, (bound, fits, where), within)
+    if unknown is None:
+        on, unknown = None, on
+    chip = None if on is None else _machine(on)
+    asked = [name for name, value in (("bound", bound), ("fits", fits or None), ("where", where)) if value is not None]
+    if len(asked) != 1:
+        raise SolveError("solve: ask one thing: bound='compute', fits=True or where='time_s <= 1e-3'")
+    bits = bits_asked(subject, unknown)
+    symbol = dimension("bits") if bits is not None else unknown_of(subject, chip, unknown)
+    made = _made(subject, chip, symbol, asked[0], {"bound": bound, "fits": True, "where": where}[asked[0]])
+    if bits is not None:
+        return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
+    program = prepared(subject, symbol)
+    if effects != "ideal":
+        return by_estimates(made, program, chip, symbol, where, effects, range_of(within))
+    return found_in(made, _relation(program, chip, bound, fits, where), symbol, within)
+
+
+def _machine(on: str | Path | Machine) -> Machine:
+    return on if isinstance(on, Machine) else machine(on)
+
+
+def _relation(program: Program, chip: Machine | None, bound: Any, fits: bool, where: Any) -> Relation:
+    if where is not None:
+        return relation_of(where, quantities(program, chip))
+    if chip is None:
+        raise SolveError("solve: bound= and fits= ask about a machine: solve(p, 'h100-sxm', n, bound='compute')")
+    return bound_relation(program, chip, bound) if bound is not None else fits_relation(program, chip)
+
+
+def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any], within: Any) -> Solution:
+    if more is not None or asked != (None, False, None):
+        raise SolveError("solve: of a relation, give the unknown alone: solve(2*n**2 <= 80e9, n)")
+    relation = relation_of(given)
+    symbol = unknown_of(relation, None, unknown)
+    return found_in(f"solve({relation}, {symbol})", relation, symbol, within)
+
+
+def _made(program: Program, chip: Machine | None, symbol: sympy.Symbol, name: str, value: Any) -> str:
+    machine_part = "" if chip is None else f"{chip.name!r}, "
+    return f"solve({title(program)}, {machine_part}{symbol}, {name}={value!r})"

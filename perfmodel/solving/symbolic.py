@@ -1,0 +1,96 @@
+"""A relation solved for one symbol while others stay: the unknown on one side, the rest on the other.
+
+Works where left - right is of degree one or two in the unknown. Dimensions and rates are positive, which often tells
+the sign of the unknown's factor; where it does not, the answer says for which side of that sign it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from perfmodel.errors import SolveError
+from perfmodel.solving.relations import Relation
+
+_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
+
+
+def by_algebra(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any]]:
+    """The relation with the unknown alone on its left, and the crossings as formulas; ``SolveError`` where none is.
+
+    >>> b, r = sympy.symbols("b r", positive=True)
+    >>> by_algebra(Relation(2 * b, ">=", r), b)
+    (b >= r/2, [r/2])
+    """
+    parts = _switched(relation)
+    if parts is not None:
+        join, relations = parts
+        found = [by_algebra(each, unknown) for each in relations if each.difference.has(unknown)]
+        fixed = [each.as_sympy() for each in relations if not each.difference.has(unknown)]
+        crossings = [root for _, roots in found for root in roots]
+        return join(*[each for each, _ in found], *fixed), crossings
+    return _solved(relation, unknown)
+
+
+def _switched(relation: Relation) -> tuple[Any, list[Relation]] | None:
+    """A comparison with the largest or smallest of several as comparisons with each: all of them, or any."""
+    for side, other, sign in ((relation.left, relation.right, relation.sign),
+                              (relation.right, relation.left, _TURNED[relation.sign])):  # fmt: skip
+        if isinstance(side, (sympy.Max, sympy.Min)) and sign != "==":
+            every = isinstance(side, sympy.Max) == (sign in ("<=", "<"))
+            return (sympy.And if every else sympy.Or), [Relation(each, sign, other) for each in side.args]
+    return None
+
+
+def _solved(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any]]:
+    numerator, denominator = sympy.fraction(sympy.together(relation.difference))
+    try:
+        polynomial = sympy.Poly(sympy.expand(numerator), unknown)
+    except sympy.PolynomialError:
+        polynomial = None
+    bad = polynomial is None or polynomial.degree() not in (1, 2) or not denominator.is_positive
+    if polynomial is None or bad or any(each.has(unknown) for each in polynomial.all_coeffs()):
+        raise SolveError(
+            f"solve: {relation} has no closed form in {unknown} while {_others(relation, unknown)} stay symbols; give "
+            "them values with p.at(...)"
+        )
+    solved = _linear if polynomial.degree() == 1 else _square
+    return solved(relation, unknown, polynomial)
+
+
+def _others(relation: Relation, unknown: sympy.Symbol) -> str:
+    return ", ".join(sorted(str(each) for each in relation.difference.free_symbols - {unknown}))
+
+
+def _linear(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple[Any, list[Any]]:
+    factor, constant = polynomial.all_coeffs()
+    factor, root = sympy.factor(factor), sympy.factor(-constant / factor)
+    return _sided(relation.sign, unknown, factor, root, bool(constant.is_negative)), [root]
+
+
+def _sided(sign: str, unknown: sympy.Symbol, factor: Any, root: Any, like_factor: bool) -> Any:
+    """``factor * (unknown - root) sign 0`` as a bound of the unknown, with the case of a factor of unknown sign.
+
+    ``like_factor`` says that the root has the sign of the factor: a positive unknown is never below a negative one.
+    """
+    along = Relation(unknown, sign, root).as_sympy()
+    if factor.is_positive or sign == "==":
+        return along
+    against: Any = Relation(unknown, _TURNED[sign], root).as_sympy()
+    if like_factor:
+        against = sympy.true if sign in ("<=", "<") else sympy.false
+    if factor.is_negative:
+        return against
+    return sympy.Or(sympy.And(factor > 0, along), sympy.And(factor < 0, against))
+
+
+def _square(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple[Any, list[Any]]:
+    """A square in the unknown whose only positive root is the larger one: where the constant is not positive."""
+    first, middle, last = polynomial.all_coeffs()
+    if not first.is_positive or not last.is_nonpositive:
+        raise SolveError(
+            f"solve: {relation} is a square in {unknown}, and both its roots may be positive; give other symbols values"
+        )
+    root = (sympy.sqrt(sympy.factor(middle**2 - 4 * first * last)) - middle) / (2 * first)
+    return Relation(unknown, relation.sign, root).as_sympy(), [root]

@@ -1,0 +1,100 @@
+"""Which symbol is asked for, and the range of values that it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sympy
+
+from perfmodel.catalogue import Machine
+from perfmodel.errors import SolveError, did_you_mean, listed
+from perfmodel.expressions import LARGEST_SIZE, dimension
+from perfmodel.graph.programs import Program
+from perfmodel.solving.relations import Relation
+
+SEARCHED = 2**20  # the range that is tried where nothing else is said: no model dimension is larger
+_MOST_TRIED = 2**26
+
+
+def unknown_of(subject: Program | Relation, on: Any, given: Any) -> sympy.Symbol:
+    """The symbol of an unknown given as symbol or name; ``SolveError`` where it does not occur.
+
+    >>> from perfmodel import matmul
+    >>> unknown_of(matmul("n", 64, 64), None, "n"), unknown_of(matmul(8, 64, 64), None, "m")
+    (n, m)
+    """
+    if not isinstance(given, (str, sympy.Symbol)):
+        raise SolveError(f"solve: the unknown is a symbol or its name, got {given!r}")
+    name = str(given)
+    symbols = {each.name: each for each in _symbols(subject, on)}
+    if name in symbols:
+        return symbols[name]
+    labels = _fixed_labels(subject) if isinstance(subject, Program) else ()
+    if name in labels:
+        return dimension(name)
+    known = (*symbols, *labels)
+    raise SolveError(f"solve: {name!r} does not occur{did_you_mean(name, known)}; there are {listed(known) or 'none'}")
+
+
+def _symbols(subject: Program | Relation, on: Any) -> set[sympy.Symbol]:
+    if isinstance(subject, Relation):
+        return set(subject.difference.free_symbols)
+    found = set(subject.symbols)
+    if isinstance(on, Machine):
+        rates = [peak.flops_per_s for peak in on.peaks]
+        for value in (on.bandwidth_bytes_per_s, on.capacity_bytes, *rates):
+            found |= getattr(value, "free_symbols", set())
+    return found
+
+
+def _fixed_labels(program: Program) -> tuple[str, ...]:
+    """The labels whose size is an int: each may be asked for by its name."""
+    return tuple(label for label, size in program.labels.items() if isinstance(size, int))
+
+
+def prepared(program: Program, unknown: sympy.Symbol) -> Program:
+    """The program with the unknown in it: a label that held an int measures the unknown instead.
+
+    >>> from perfmodel import dims, matmul
+    >>> prepared(matmul(8, 64, 64), dims("m")).flops
+    8192*m
+    """
+    return program.at({unknown.name: unknown}) if unknown.name in _fixed_labels(program) else program
+
+
+def range_of(within: Any, most: int = SEARCHED) -> Sequence[int]:
+    """The values to try, ascending: a range, a pair (least, most), or values of one's own.
+
+    >>> range_of((1, 4)), range_of([8, 2]), range_of(None)
+    (range(1, 5), [2, 8], range(1, 1048577))
+    """
+    if within is None:
+        return range(1, most + 1)
+    if isinstance(within, range):
+        return _checked(within if within.step > 0 else within[::-1])
+    if isinstance(within, tuple) and len(within) == 2:
+        return _checked(range(_whole(within[0]), _whole(within[1]) + 1))
+    if isinstance(within, Iterable) and not isinstance(within, (str, bytes)):
+        return _checked(sorted({_whole(each) for each in within}))
+    raise SolveError(f"solve: within={within!r}: expected (least, most), a range or a list of whole numbers")
+
+
+def _checked(values: Sequence[int]) -> Sequence[int]:
+    if not values:
+        raise SolveError("solve: within= holds no value")
+    if values[0] < 1 or values[-1] > LARGEST_SIZE:
+        raise SolveError(f"solve: within= holds {values[0]} .. {values[-1]}; sizes are 1 .. 2^52")
+    if len(values) > _MOST_TRIED:
+        raise SolveError(f"solve: within= holds {len(values)} values; at most {_MOST_TRIED} are tried")
+    return values
+
+
+def _whole(value: Any) -> int:
+    try:
+        found = int(value)
+    except (TypeError, ValueError, OverflowError):
+        found = 0
+    if isinstance(value, bool) or found != value:
+        raise SolveError(f"solve: within= holds {value!r}; expected whole numbers")
+    return found

@@ -1,0 +1,64 @@
+"""Why a size suits a chip: the quanta that it meets: whole tiles, rows of whole 16 bytes, full waves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+from perfmodel.effects.tile_quantization import blocks
+from perfmodel.effects.wave_quantization import last_wave_fill
+from perfmodel.estimation import Estimate
+from perfmodel.expressions import evaluate
+from perfmodel.graph.programs import Program
+from perfmodel.showing import percent
+
+_TILES = (256, 128, 64, 32, 16, 8)
+_ROWS = (16, 8, 4, 2, 1)
+
+
+def reasons(program: Program, sizes: Mapping[str, int], found: Estimate) -> tuple[str, ...]:
+    """What each size is a multiple of, how its rows start in memory, and the waves that the blocks make.
+
+    >>> from perfmodel import estimate, matmul
+    >>> p = matmul(1792, "n", 1792)
+    >>> reasons(p, {"n": 1792}, estimate(p.at(n=1792), "a100-sxm-80gb"))[0]
+    'n = 1792 = 7 x 256, rows of 16-byte pieces'
+    """
+    return (*[_quanta(name, size, _row_bytes(program, name, sizes)) for name, size in sizes.items()], *_waves(found))
+
+
+def _quanta(name: str, size: int, row_bytes: float | None) -> str:
+    part = next((each for each in _TILES if size % each == 0), None)
+    text = f"{name} = {size}" + (f" = {size // part} x {part}" if part and size > part else "")
+    if row_bytes is None:
+        return text
+    piece = next((each for each in _ROWS if row_bytes % each == 0), None)
+    return f"{text}, rows of {piece}-byte pieces" if piece else f"{text}, rows that end inside a byte"
+
+
+def _row_bytes(program: Program, name: str, sizes: Mapping[str, int]) -> float | None:
+    """The bytes of the rows that are as long as the size: of the narrowest tensor whose last axis holds it."""
+    found = []
+    for tensor in program.tensors.values():
+        extent: Any = tensor.axes[-1].extent if tensor.axes else 1
+        symbols = {each.name for each in getattr(extent, "free_symbols", ())}
+        if name in symbols and symbols <= set(sizes):
+            length = evaluate(extent, {each: sizes[each] for each in symbols})
+            found.append(float(length) * float(tensor.format.bits) / 8)
+    return min(found, default=None)
+
+
+def _waves(found: Estimate) -> tuple[str, ...]:
+    """The blocks of the contraction that takes longest, over the units of the chip."""
+    tiled = [each for each in found.kernels if each.real is not None and each.real.tile is not None]
+    if not tiled:
+        return ()
+    real = max(tiled, key=lambda each: float(each.time_s * each.repeat)).real
+    if real is None or real.tile is None or real.setting is None:
+        return ()
+    count, units = int(blocks(real.shape, real.tile)), real.setting.chip.units
+    waves = ceil(count / units)
+    fill = percent(last_wave_fill(count, units))
+    last = f"{waves} waves, the last {fill} full" if waves > 1 else f"1 wave, {fill} full"
+    return (f"{found.machine.name}: {count} blocks of {real.tile} on {units} units: {last}",)

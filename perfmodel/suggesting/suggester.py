@@ -1,0 +1,179 @@
+"""``suggest``: sizes near those wanted that suit a chip.
+
+Conditions come first, on arrays of all candidates. What is left is estimated in full; of more than ``FULL``
+candidates, those that rank best in a rough estimate (all effects, at a tile of 128 x 128 that is not searched) are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from perfmodel.catalogue import Machine, machine
+from perfmodel.effects import protocol as known_protocol
+from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveError, did_you_mean, listed
+from perfmodel.estimation import estimate_many
+from perfmodel.estimation.names import names_of
+from perfmodel.estimation.symbolic import with_symbols
+from perfmodel.expressions import compile_formula, dimension
+from perfmodel.graph.programs import Program
+from perfmodel.suggesting.candidates import Grid, grid_of
+from perfmodel.suggesting.conditions import Condition, conditions_of
+from perfmodel.suggesting.ranking import distances, front, ranked, scores
+from perfmodel.suggesting.suggestions import Asked, Suggestion, Suggestions
+
+FULL = 50_000
+_ROUGH_TILE = (128, 128)
+_BLOCK = 8192
+_COUNTS = ("flops", "macs", "bytes", "bytes_read", "bytes_written", "memory_bytes")
+
+
+def suggest(
+    program: Program | Callable[..., Program],
+    on: str | Path | Machine | Iterable[str | Path | Machine],
+    within: float | Mapping[str, float] = 0.05,
+    where: Any = None,
+    top: int = 10,
+    effects: str | Iterable[str] = "real",
+    protocol: Any = None,
+    **wanted: Any,
+) -> Suggestions:
+    """Sizes near those wanted, what each is worth on one or several machines, and why.
+
+    ``wanted`` names symbols of the program (or labels, where it holds ints): a size, of which all within a share
+    ``within`` are tried, or several sizes to try. Several names are searched jointly. ``program`` may be a function
+    of the names, which is called with symbols. ``where`` keeps candidates: text of comparisons with ``+ - * / // %
+    **`` of the sizes, flops, bytes and memory_bytes (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of
+    arrays by name, or several of these.
+
+    Suggestions rank by the throughput gained over what is wanted, less half the distance; a name with several sizes
+    has no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates those are
+    estimated in full that rank best at a tile of 128 x 128. ``SolveError`` where nothing is left, with what each
+    condition leaves; ``LabelError`` for unknown names.
+
+    >>> from perfmodel import matmul
+    >>> found = suggest(matmul(8192, 50257, 4096), "a100-sxm-80gb", n=50257)
+    >>> any(each.sizes == {"n": 50304} for each in found.rows)
+    True
+    """
+    made = _program(program, wanted)
+    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    if not chips:
+        raise PerfModelError("suggest: expected at least one machine: suggest(p, 'h100-sxm', n=50257)")
+    if type(top) is not int or top < 1:
+        raise PerfModelError(f"suggest: top={top!r}: expected how many suggestions are wanted")
+    asked = Asked(made, chips, names_of(effects), known_protocol(protocol))
+    grid = grid_of(wanted, within)
+    counts = {name: getattr(made, name) for name in _COUNTS}
+    conditions = conditions_of(where, dict.fromkeys(wanted) | counts)
+    sizes = _allowed(grid, conditions)
+    return _found(asked, grid, sizes, top)
+
+
+def _program(given: Any, wanted: Mapping[str, Any]) -> Program:
+    """The program with a symbol for each name that is wanted."""
+    if isinstance(given, Program):
+        program = with_symbols(given, wanted, "suggest")
+    elif callable(given):
+        try:
+            program = given(**{name: dimension(name) for name in wanted})
+        except TypeError as error:
+            raise ExpressionError(
+                f"suggest: {getattr(given, '__name__', given)}({', '.join(wanted)}): {error}"
+            ) from None
+    else:
+        program = given
+    if not isinstance(program, Program):
+        raise PerfModelError(f"suggest: expected a program, or a function that makes one, got {program!r}")
+    symbols = [each.name for each in program.symbols]
+    missing = [name for name in symbols if name not in wanted]
+    if missing:
+        near = did_you_mean(missing[0], wanted)
+        raise LabelError(
+            f"suggest: {listed(missing)} of {program.name} has no size{near}; want one, or bind it by at()"
+        )
+    return program
+
+
+def _several(on: Any) -> list[Any]:
+    return [on] if isinstance(on, (str, Path, Machine)) or not isinstance(on, Iterable) else list(on)
+
+
+def _allowed(grid: Grid, conditions: tuple[Condition, ...]) -> dict[str, Any]:
+    """The candidates that every condition keeps; ``SolveError`` with what each leaves where there is none."""
+    sizes, said = grid.columns(), []
+    for condition in conditions:
+        kept = condition.holds(sizes)
+        sizes = {name: values[kept] for name, values in sizes.items()}
+        left = len(next(iter(sizes.values())))
+        said.append(f"{condition.text!r} leaves {left}")
+        if not left:
+            raise SolveError(f"suggest: of {len(grid)} candidates {', then '.join(said)}{_alone(grid, condition)}")
+    return sizes
+
+
+def _alone(grid: Grid, condition: Condition) -> str:
+    """What the last condition leaves when it stands alone."""
+    left = int(condition.holds(grid.columns()).sum())
+    return f" (alone it leaves {left}: the conditions contradict each other here)" if left else "; widen within="
+
+
+def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggestions:
+    import numpy
+
+    allowed = len(next(iter(sizes.values())))
+    wanted = _worth(asked, {name: numpy.array([size]) for name, size in grid.wanted.items()})
+    if allowed > FULL:
+        rough = scores(_gains(_worth(asked, sizes, _ROUGH_TILE), wanted), distances(grid, sizes), sizes)
+        kept = numpy.sort(numpy.argpartition(-rough, FULL)[:FULL])
+        sizes = {name: values[kept] for name, values in sizes.items()}
+    worth = _worth(asked, sizes)
+    gain, distance = _gains(worth, wanted), distances(grid, sizes)
+
+    def row(place: int) -> Suggestion:
+        times = tuple([float(each[place]) for each in worth["times"]])
+        at = {name: int(values[place]) for name, values in sizes.items()}
+        return Suggestion(at, times, int(worth["work"][place]), float(gain[place]), float(distance[place]), asked,
+                          worth["per"])  # fmt: skip
+
+    base = Suggestion(dict(grid.wanted), tuple([float(each[0]) for each in wanted["times"]]), int(wanted["work"][0]),
+                      1.0, 0.0, asked, worth["per"])  # fmt: skip
+    rows = [row(place) for place in ranked(grid, sizes, scores(gain, distance, sizes), top)]
+    edge = [row(place) for place in front(distance, gain)]
+    return Suggestions(tuple(rows), tuple(edge), base, len(grid), allowed, len(gain), asked)
+
+
+def _worth(asked: Asked, sizes: Mapping[str, Any], tile: Any = None) -> dict[str, Any]:
+    """The work of each candidate (FLOPs, or bytes where there are none), and its seconds on each machine."""
+    import numpy
+
+    count = len(next(iter(sizes.values())))
+    per = "flops" if asked.program.flops != 0 else "bytes"
+    formula = compile_formula(getattr(asked.program, per))
+    work = numpy.broadcast_to(formula({name: sizes[name] for name in formula.symbols}), (count,))
+    return {"per": per, "work": work, "times": [_times(asked, each, sizes, count, tile) for each in asked.machines]}
+
+
+def _times(asked: Asked, chip: Machine, sizes: Mapping[str, Any], count: int, tile: Any) -> Any:
+    """Seconds at each candidate, in blocks that stay in the cache."""
+    import numpy
+
+    found = numpy.empty(count)
+    for start in range(0, count, _BLOCK):
+        part = {name: values[start : start + _BLOCK] for name, values in sizes.items()}
+        found[start : start + _BLOCK] = estimate_many(
+            asked.program, chip, part, asked.effects, asked.protocol, tile=tile
+        ).time_s
+    return found
+
+
+def _gains(worth: Mapping[str, Any], wanted: Mapping[str, Any]) -> Any:
+    """The throughput of each candidate over that of what is wanted: the geometric mean over the machines."""
+    import numpy
+
+    ratios = [
+        (worth["work"] / times) / (wanted["work"] / base)
+        for times, base in zip(worth["times"], wanted["times"], strict=True)
+    ]
+    return numpy.exp(sum([numpy.log(each) for each in ratios]) / len(ratios))

@@ -1,0 +1,137 @@
+"""``sweep_to``: a sweep larger than memory, as Parquet files in a folder, resumed where it was broken off.
+
+Until all is there, the files stand in a folder beside it, ``NAME.partial``, each whole or not at all, with a
+``_question.json`` that says what was asked. The folder itself appears at the end, so that what can be read is the
+whole answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import PerfModelError
+from perfmodel.graph.programs import Program
+from perfmodel.sweeping.digests import digest
+from perfmodel.sweeping.progress import Progress
+from perfmodel.sweeping.questions import Question
+from perfmodel.sweeping.sweeper import BLOCK, checked_block, question, run_spans
+
+ASKED = "_question.json"  # readers of tables pass over names that begin so
+
+
+def sweep_to(
+    folder: str | Path,
+    subject: Program | Callable[..., Program],
+    points: Any,
+    on: Any = None,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    effects: Any = "real",
+    protocol: Any = None,
+    tile: Any = None,
+    zipped: bool = False,
+    executor: Any = None,
+    progress: bool | None = None,
+    block: int = BLOCK,
+) -> Path:
+    """What ``sweep`` returns, written to a folder of Parquet files that ``pandas.read_parquet`` reads as one table.
+
+    Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
+    repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
+    ``PerfModelError`` where it holds the answer to another question, or files that are none of these; and where the
+    disk is full.
+
+    >>> import tempfile, pandas
+    >>> from perfmodel import matmul
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     written = sweep_to(f"{place}/n", matmul("n", "n", "n"), {"n": range(1, 11)}, metrics="flops", block=4)
+    ...     len(list(written.glob("*.parquet"))), int(pandas.read_parquet(written)["flops"].sum())
+    (3, 6050)
+    """
+    if not isinstance(folder, (str, Path)):
+        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    said = {"rows": len(asked), "block": checked_block(block), "digest": digest((asked, block))}
+    place = Path(folder)
+    if _is_answered(place, said):
+        return place
+    partial = place.with_name(f"{place.name}.partial")
+    try:
+        _claim(partial, said)
+        _fill(partial, asked, block, executor, progress)
+        if place.exists():  # an empty folder
+            place.rmdir()
+        partial.rename(place)
+    except OSError as error:
+        raise PerfModelError(f"sweep_to: {error}; what is whole is kept in {partial}: call again to go on") from error
+    return place
+
+
+def _fill(place: Path, asked: Question, block: int, executor: Any, progress: bool | None) -> None:
+    """Write the blocks that are missing."""
+    last = len(asked.points)
+    spans = [(start, min(start + block, last)) for start in range(0, last, block)]
+    paths = [place / f"part-{number:0{max(5, len(str(len(spans))))}}.parquet" for number in range(len(spans))]
+    there = {each.name for each in place.glob("*.parquet")}
+    missing = [number for number, path in enumerate(paths) if path.name not in there]
+    shown = Progress(len(asked), progress)
+    shown.add(len(asked) - sum([spans[each][1] - spans[each][0] for each in missing]) * max(1, len(asked.machines)))
+    parts = run_spans(asked, [spans[each] for each in missing], executor, shown)
+    for number, part in zip(missing, parts, strict=True):
+        _write(asked.frame(part), paths[number])
+
+
+def _is_answered(place: Path, said: dict[str, Any]) -> bool:
+    """Whether the folder holds the answer; ``PerfModelError`` where it holds something else."""
+    if place.exists() and not place.is_dir():
+        raise PerfModelError(f"sweep_to: {str(place)!r} is a file; expected a folder, or a name for one")
+    if not place.exists() or not any(place.iterdir()):
+        return False
+    _check(place, said)
+    return True
+
+
+def _check(place: Path, said: dict[str, Any]) -> None:
+    note = place / ASKED
+    if not note.exists():
+        raise PerfModelError(f"sweep_to: {str(place)!r} is not empty and holds no {ASKED}; take another folder")
+    try:
+        found = json.loads(note.read_text())
+    except ValueError:
+        found = None
+    if found != said:
+        raise PerfModelError(
+            f"sweep_to: {str(place)!r} holds the answer to another question; take another folder, or remove it"
+        )
+
+
+def _claim(place: Path, said: dict[str, Any]) -> None:
+    """Make the folder of what is not finished, or see that it is of this very question; what is half written goes."""
+    place.mkdir(parents=True, exist_ok=True)
+    for half in place.glob(".*.half"):
+        half.unlink(missing_ok=True)
+    if any(place.iterdir()):
+        _check(place, said)
+    else:
+        _whole(place / ASKED, lambda half: half.write_text(json.dumps(said)))
+
+
+def _whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file that appears whole or not at all."""
+    half = path.with_name(f".{path.name}.{os.getpid()}.half")
+    try:
+        write(half)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _write(frame: Any, path: Path) -> None:
+    try:
+        _whole(path, lambda half: frame.to_parquet(half, index=False))
+    except ImportError:
+        raise PerfModelError("sweep_to: Parquet files need pyarrow: pip install 'perfmodel[parquet]'") from None

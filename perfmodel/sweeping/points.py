@@ -1,0 +1,137 @@
+"""The points of a sweep: the product of some axes, or the rows of a table, block by block and never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from perfmodel.errors import DimensionError, LabelError, PerfModelError
+
+MOST_POINTS = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Axes by name, whose product is walked with the last axis fastest; or, ``zipped``, columns walked together.
+
+    >>> points = points_of({"n": [1, 2, 3], "k": [64, 128]})
+    >>> len(points), points.block(2, 4)
+    (6, {'n': array([2, 2]), 'k': array([ 64, 128])})
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]  # for each name a range or an array of whole numbers, or a tuple of other things
+    zipped: bool = False
+
+    def __len__(self) -> int:
+        if not self.values:
+            return 1
+        return len(self.values[0]) if self.zipped else prod([len(each) for each in self.values])
+
+    def block(self, start: int, stop: int) -> dict[str, Any]:
+        """The values of each name at the points from start to stop: arrays of whole numbers, lists of other things.
+
+        >>> points_of({"n": range(1, 4)}).block(1, 3)["n"]
+        array([2, 3])
+        """
+        import numpy
+
+        if self.zipped:
+            return {name: _slice(values, start, stop) for name, values in zip(self.names, self.values, strict=True)}
+        places = numpy.arange(start, stop)
+        found, inner = {}, len(self)
+        for name, values in zip(self.names, self.values, strict=True):
+            inner //= len(values)
+            found[name] = _taken(values, places // inner % len(values))
+        return found
+
+    def part(self, start: int, stop: int) -> Points:
+        """The points from start to stop alone.
+
+        >>> points_of({"n": range(1, 9), "k": [1, 2]}).part(3, 5).block(0, 2)
+        {'n': array([2, 3]), 'k': array([2, 1])}
+        """
+        block = self.block(start, stop)
+        values = tuple([each if hasattr(each, "dtype") else tuple(each) for each in block.values()])
+        return Points(self.names, values, zipped=True)
+
+
+def _slice(values: Any, start: int, stop: int) -> Any:
+    import numpy
+
+    return _taken(values, numpy.arange(start, stop)) if isinstance(values, range) else values[start:stop]
+
+
+def _taken(values: Any, places: Any) -> Any:
+    if isinstance(values, range):
+        return values.start + values.step * places
+    return values[places] if hasattr(values, "dtype") else [values[place] for place in places.tolist()]
+
+
+def points_of(given: Any, zipped: bool = False) -> Points:
+    """The points of a mapping from names to values, or of a DataFrame, whose rows are points.
+
+    One value stands for a list of one. Values are taken in the order given, however often each is. ``DimensionError``
+    for an axis without values, ``LabelError`` for a name that is no text, ``PerfModelError`` for what is neither.
+
+    >>> len(points_of({"n": range(128, 8193), "dtype": ["bf16", "fp8_e4m3"]}))
+    16130
+    """
+    if hasattr(given, "columns") and hasattr(given, "iloc"):
+        given, zipped = {str(name): given[name].to_numpy() for name in given.columns}, True
+    if not isinstance(given, Mapping):
+        raise PerfModelError(f"sweep: expected a mapping such as {{'n': range(8, 64)}} or a DataFrame, got {given!r}")
+    names = tuple([_name(key) for key in given])
+    values = tuple([_sequence(name, each) for name, each in zip(names, given.values(), strict=True)])
+    if zipped and len({len(each) for each in values}) > 1:
+        lengths = ", ".join(f"{name} has {len(each)}" for name, each in zip(names, values, strict=True))
+        raise DimensionError(f"sweep: zipped axes are of one length: {lengths}")
+    found = Points(names, values, zipped)
+    if not zipped and prod([len(each) for each in values]) > MOST_POINTS:
+        raise DimensionError("sweep: more than 2^53 points")
+    return found
+
+
+def _name(key: Any) -> str:
+    name = getattr(key, "name", key)
+    if not isinstance(name, str):
+        raise LabelError(f"sweep: axes are named by text or symbols, got {key!r}")
+    return name
+
+
+def _sequence(name: str, values: Any) -> Any:
+    """The values of an axis: an array where all are whole numbers, else a tuple; one value is one of its kind."""
+    import numpy
+
+    if isinstance(values, range):
+        found: Any = _range(name, values)
+    elif getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u") and getattr(values, "ndim", 1) == 1:
+        if values.dtype.kind == "u" and len(values) and values.max() >= 2**63:
+            raise DimensionError(f"sweep: {name} holds a number beyond 2^63")
+        found = numpy.array(values, dtype="int64")  # a copy
+    elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        found = (values,)
+    else:
+        found = tuple([_plain(each) for each in values])
+    if len(found) == 0:
+        raise DimensionError(f"sweep: {name} has no values")
+    if isinstance(found, tuple) and all(type(each) is int for each in found):
+        try:
+            return numpy.array(found, dtype="int64")
+        except OverflowError:
+            raise DimensionError(f"sweep: {name} holds a number beyond 2^63") from None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's own."""
+    return value.item() if hasattr(value, "dtype") and not getattr(value, "ndim", 1) else value
+
+
+def _range(name: str, values: range) -> range:
+    """A range stays one, so that it takes no memory however long it is."""
+    if values and max(abs(values[0]), abs(values[-1])) > MOST_POINTS:
+        raise DimensionError(f"sweep: {name} = {values!r} goes beyond 2^53")
+    return values

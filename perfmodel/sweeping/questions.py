@@ -1,0 +1,212 @@
+"""What a sweep asks: the program, the points, the machines and the quantities; and the answer for a block of points.
+
+A question is a value that pickles, so that any executor can answer any block of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from perfmodel.catalogue import Machine
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError
+from perfmodel.estimation.many import BOUNDS
+from perfmodel.estimation.symbolic import with_symbols
+from perfmodel.graph.programs import Program
+from perfmodel.sweeping.measures import columns_of, joined
+from perfmodel.sweeping.points import Points
+from perfmodel.transforms import cast
+
+DTYPE, TRANSFORM, MACHINE = "dtype", "transform", "machine"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A sweep, ready to be answered block by block.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.sweeping.points import points_of
+    >>> asked = Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("flops",))
+    >>> asked.answer(0, 2)
+    {'n': array([1, 2]), 'flops': array([ 2, 16])}
+    """
+
+    subject: Program | Callable[..., Program]
+    points: Points
+    machines: tuple[Machine, ...]
+    metrics: tuple[str, ...]
+    effects: Any = "real"
+    protocol: Any = None
+    tile: Any = None
+
+    def __len__(self) -> int:
+        return len(self.points) * max(1, len(self.machines))
+
+    def part(self, start: int, stop: int) -> Question:
+        """The question of some points alone, which is what is sent to a worker.
+
+        >>> from perfmodel import matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("bytes",)).part(1, 2).answer(0, 1)["n"]
+        array([2])
+        """
+        return replace(self, points=self.points.part(start, stop))
+
+    @property
+    def machine_names(self) -> list[str]:
+        """The names of the machines, each once.
+
+        >>> from perfmodel import machine, matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul(8, 8, 8), points_of({}), (machine("l4"), machine("l4")), ("flops",)).machine_names
+        ['l4']
+        """
+        return list(dict.fromkeys([each.name for each in self.machines]))
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        """Columns as a DataFrame, in which machines and bounds, codes so far, are categories.
+
+        >>> from perfmodel import machine, matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> asked = Question(matmul("n", 8, 8), points_of({"n": [1]}), (machine("l4"),), ("bound",))
+        >>> asked.frame(asked.answer(0, 1))["machine"].tolist()
+        ['l4']
+        """
+        import pandas
+
+        kinds = {MACHINE: self.machine_names, "bound": list(BOUNDS)}
+        coded = [name for name in kinds if name in columns and name not in self.points.names]
+        made = {name: pandas.Categorical.from_codes(columns[name], categories=kinds[name]) for name in coded}
+        return pandas.DataFrame(columns | made, copy=False)
+
+    def answer(self, start: int, stop: int) -> dict[str, Any]:
+        """The columns for the points from start to stop as arrays; with several machines, one block for each.
+
+        Machines and bounds are codes, which ``frame`` writes out.
+
+        >>> from perfmodel import matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("bytes",)).answer(1, 2)["bytes"]
+        array([24])
+        """
+        import numpy
+
+        block = self.points.block(start, stop)
+        parts = [_answered(self, block, stop - start, each) for each in self.machines or (None,)]
+        return (
+            parts[0]
+            if len(parts) == 1
+            else {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+        )
+
+
+def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine | None) -> dict[str, Any]:
+    """The columns of a block on one machine: points whose program is the same are answered together, in arrays."""
+    import numpy
+
+    parts = []
+    for program, places in _programs(asked, block, count):
+        sizes = {name: _taken(name, block[name], places) for name in valued(program, block)}
+        found = columns_of(program, sizes, count if places is None else len(places), chip, asked)
+        parts.append((places, found))
+    shown = {name: _shown(values) for name, values in block.items()}
+    machine_column = {} if chip is None else {MACHINE: numpy.full(count, asked.machine_names.index(chip.name), "int16")}
+    return shown | machine_column | joined(parts, count)
+
+
+def valued(program: Program, names: Iterable[str]) -> list[str]:
+    """The symbols of a program, which all have to be among some names; ``LabelError`` for one that is not.
+
+    >>> from perfmodel import matmul
+    >>> valued(matmul("m", "n", 4), ["n", "m", "dtype"])
+    ['m', 'n']
+    """
+    symbols = [each.name for each in program.symbols]
+    missing = sorted(set(symbols) - set(names))
+    if missing:
+        raise LabelError(f"sweep: {', '.join(missing)} of {program.name} has no values; sweep it, or bind it by at()")
+    return symbols
+
+
+def _taken(name: str, values: Any, places: Any) -> Any:
+    """The sizes at some places; ``DimensionError`` where a size is no whole number."""
+    if not hasattr(values, "dtype"):
+        bad = next((each for each in values if type(each) is not int), values[0])
+        raise DimensionError(f"sweep: {name} = {bad!r}: a size is a whole number")
+    return values if places is None else values[places]
+
+
+def _shown(values: Any) -> Any:
+    """A column of the table: numbers as they are, other things by their labels."""
+    import numpy
+
+    if hasattr(values, "dtype"):
+        return values
+    labels = [_label(each) for each in values]
+    found = numpy.empty(len(labels), dtype=object)
+    found[:] = labels
+    return found
+
+
+def _programs(asked: Question, block: dict[str, Any], count: int) -> list[tuple[Program, Any]]:
+    """The programs of a block, each with its places (None for all): one for all of the same format and transform."""
+    if not isinstance(asked.subject, Program):
+        points = [{name: _plain(values[at]) for name, values in block.items()} for at in range(count)]
+        return [(_called(asked.subject, point), [at]) for at, point in enumerate(points)]
+    base = symbolic(asked.subject, block)
+    choices = [name for name in (DTYPE, TRANSFORM) if name in block]
+    if not choices:
+        return [(base, None)]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place in range(count):
+        groups.setdefault(tuple([_key(block[name][place]) for name in choices]), []).append(place)
+    return [(_chosen(base, {name: block[name][places[0]] for name in choices}), places) for places in groups.values()]
+
+
+def symbolic(program: Program, names: Iterable[str]) -> Program:
+    """The program with a symbol for each name that is swept as a size.
+
+    >>> from perfmodel import matmul
+    >>> symbolic(matmul(8, 64, 64), ["m", "dtype"]).flops
+    8192*m
+    """
+    others = (DTYPE, TRANSFORM)
+    return with_symbols(program, [name for name in names if name not in others], "sweep", others)
+
+
+def _key(value: Any) -> Any:
+    """What tells values apart: themselves, or, for a mapping from tensors to formats, which object it is."""
+    return value if isinstance(value, Hashable) else id(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _chosen(program: Program, choices: dict[str, Any]) -> Program:
+    dtype = choices.get(DTYPE)
+    if dtype is not None:
+        program = cast(program, **dtype) if isinstance(dtype, Mapping) else cast(program, dtype)
+    return _called(choices[TRANSFORM], {}, program) if choices.get(TRANSFORM) is not None else program
+
+
+def _called(make: Any, named: dict[str, Any], *given: Program) -> Program:
+    if not callable(make):
+        raise ExpressionError(f"sweep: {make!r} is no function from sizes or a program to a program")
+    try:
+        found = make(*given, **named)
+    except TypeError as error:
+        raise ExpressionError(f"sweep: {_label(make)}({', '.join(named)}): {error}") from None
+    if not isinstance(found, Program):
+        raise PerfModelError(f"sweep: {_label(make)} returned {found!r}; expected a program")
+    return found
+
+
+def _label(value: Any) -> Any:
+    """How a value stands in a table: numbers and text as they are, functions and formats by name, None as "none"."""
+    if value is None:
+        return "none"
+    if isinstance(value, (int, float, str)):
+        return value
+    return getattr(value, "name", None) or getattr(value, "__name__", None) or repr(value)

@@ -1,0 +1,161 @@
+"""``sweep``: any quantities of a program over sizes, formats, transforms and machines, as a tidy table."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from perfmodel.catalogue import Machine, machine
+from perfmodel.effects import protocol as known_protocol
+from perfmodel.effects.tiles import checked_tile
+from perfmodel.errors import LabelError, PerfModelError
+from perfmodel.estimation.names import names_of
+from perfmodel.graph.programs import Program
+from perfmodel.sweeping.measures import checked_metrics
+from perfmodel.sweeping.points import points_of
+from perfmodel.sweeping.progress import Progress
+from perfmodel.sweeping.questions import MACHINE, Question, symbolic, valued
+
+BLOCK = 65_536  # points answered at a time: some tens of megabytes
+MOST_ROWS = 10**8  # of one table in memory
+_IN_FLIGHT = 64  # blocks handed to an executor before the first is waited for
+
+
+def sweep(
+    subject: Program | Callable[..., Program],
+    points: Any,
+    on: Any = None,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    effects: Any = "real",
+    protocol: Any = None,
+    tile: Any = None,
+    zipped: bool = False,
+    executor: Any = None,
+    progress: bool | None = None,
+    block: int = BLOCK,
+) -> Any:
+    """A pandas DataFrame with a row for each point and machine: the point, and the quantities there, in SI units.
+
+    ``points`` maps names to values, whose product is taken (with ``zipped`` they go together), or is a DataFrame of
+    points. A name is a symbol of the program, a label where it holds ints, "dtype" (formats to cast to) or
+    "transform" (functions from program to program). ``subject`` may be a function of the names instead: it is called
+    for each point. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops, bytes,
+    intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, bound, tile_m, ...; ``effects``,
+    ``protocol`` and ``tile`` are those of ``estimate`` (``is_least`` says where a work has no known rate, and is left
+    out). ``executor`` is any of ``concurrent.futures`` or with its
+    ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+
+    >>> from perfmodel import matmul
+    >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
+        n  bytes
+    0  64  24576
+    1  65  25350
+    """
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    if len(asked) > MOST_ROWS:
+        raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
+    shown = Progress(len(asked), progress)
+    return asked.frame(_together(list(answers(asked, block, executor, shown))))
+
+
+def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    import numpy
+
+    return {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def question(
+    subject: Any,
+    points: Any,
+    on: Any,
+    metrics: Any,
+    effects: Any = "real",
+    protocol: Any = None,
+    tile: Any = None,
+    zipped: bool = False,
+) -> Question:
+    """What is asked, checked: names that the program has, machines and quantities that there are.
+
+    >>> from perfmodel import matmul
+    >>> question(matmul("n", "n", "n"), {"n": [64]}, None, None).metrics
+    ('flops', 'bytes', 'intensity')
+    """
+    found = points_of(points, zipped)
+    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    if MACHINE in found.names:
+        raise LabelError("sweep: machines are swept by on=[...], not as an axis")
+    if isinstance(subject, Program):
+        valued(symbolic(subject, found.names), found.names)
+    elif not callable(subject):
+        raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {subject!r}")
+    names = checked_metrics(metrics, bool(chips))
+    return Question(subject, found, chips, names, names_of(effects), known_protocol(protocol), checked_tile(tile))
+
+
+def _several(on: Any) -> list[Any]:
+    if on is None:
+        return []
+    return [on] if isinstance(on, (str, Path, Machine)) or not isinstance(on, Iterable) else list(on)
+
+
+def answers(asked: Question, block: int, executor: Any, shown: Progress) -> Iterator[dict[str, Any]]:
+    """The answers of the blocks of a question, in order, by an executor where one is given.
+
+    >>> from perfmodel import matmul
+    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops")
+    >>> [part["flops"] for part in answers(asked, 2, None, Progress(3, False))]
+    [array([ 2, 16]), array([54])]
+    """
+    checked_block(block)
+    spans = [(start, min(start + block, len(asked.points))) for start in range(0, len(asked.points), block)]
+    return run_spans(asked, spans, executor, shown)
+
+
+def checked_block(block: Any) -> int:
+    """That a block is a number of points.
+
+    >>> checked_block(1000)
+    1000
+    """
+    if type(block) is not int or block < 1:
+        raise PerfModelError(f"sweep: block={block!r}: expected a positive number of points")
+    return block
+
+
+def run_spans(
+    asked: Question, spans: list[tuple[int, int]], executor: Any, shown: Progress
+) -> Iterator[dict[str, Any]]:
+    """The answers of some spans of points, in order, noting each as it is done.
+
+    >>> from perfmodel import matmul
+    >>> asked = question(matmul("n", "n", "n"), {"n": [1, 2, 3]}, None, "flops")
+    >>> [part["flops"] for part in run_spans(asked, [(1, 3)], None, Progress(3, False))]
+    [array([16, 54])]
+    """
+    each = max(1, len(asked.machines))
+    for (start, stop), part in zip(spans, _run(asked, spans, executor), strict=True):
+        shown.add((stop - start) * each)
+        yield part
+
+
+def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterator[dict[str, Any]]:
+    if executor is not None and not hasattr(executor, "submit"):
+        raise PerfModelError(f"sweep: executor={executor!r} has no submit(); expected one of concurrent.futures")
+    if executor is None:
+        for start, stop in spans:
+            yield asked.answer(start, stop)
+        return
+    waiting: deque[Any] = deque()
+    try:
+        for start, stop in spans:
+            waiting.append(executor.submit(asked.part(start, stop).answer, 0, stop - start))
+            if len(waiting) >= _IN_FLIGHT:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # where one fails, or nobody waits any more, the rest need not be done
+        for each in waiting:
+            each.cancel()

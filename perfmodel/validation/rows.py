@@ -1,0 +1,130 @@
+"""Rows of measured times: what a table must hold, read once and checked cell by cell.
+
+A table has the columns ``gpu``, ``op``, ``dtype`` and ``time_us`` and those of the sizes that its ops need
+(``batch``, ``m``, ``n``, ``k``); ``source``, ``extra`` and ``note`` say how a row was measured. An empty cell does
+not apply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perfmodel.errors import PerfModelError, did_you_mean, listed
+
+REQUIRED = ("gpu", "op", "dtype", "time_us")
+SIZES = ("batch", "m", "n", "k")
+OPTIONAL = ("source", "extra", "note", *SIZES)
+
+
+class Unmapped(Exception):
+    """Why a row has no estimate: counted by its text, never dropped.
+
+    >>> str(Unmapped("op cumsum is not described"))
+    'op cumsum is not described'
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured time, as text and numbers; ``extra`` and ``flags`` are its remarks taken apart.
+
+    >>> row = Row.read({"gpu": "L4", "op": "gemm", "dtype": "fp32", "m": "8", "time_us": "2.5", "extra": "fw=x;bias=1"})
+    >>> row.extra, row.size("m"), row.measured_s
+    ({'fw': 'x', 'bias': '1'}, 8, 2.5e-06)
+    """
+
+    source: str
+    gpu: str
+    op: str
+    dtype: str
+    extra: Mapping[str, str]
+    flags: tuple[str, ...]
+    cells: Mapping[str, str]
+
+    @classmethod
+    def read(cls, cells: Mapping[str, Any]) -> Row:
+        """A row from its cells by column.
+
+        >>> Row.read({"gpu": " L4", "op": "gemm", "dtype": "fp32", "time_us": 1}).gpu
+        'L4'
+        """
+        text = {name: _text(cells.get(name)) for name in (*REQUIRED, *OPTIONAL)}
+        flags = tuple(part.strip() for part in text["note"].split(";") if part.strip())
+        return cls(text["source"], text["gpu"], text["op"], text["dtype"], dict(_pairs(text["extra"])), flags, text)
+
+    @property
+    def measured_s(self) -> float:
+        """The measured time in seconds; ``Unmapped`` where the cell holds none.
+
+        >>> Row.read({"time_us": "3.5"}).measured_s
+        3.5e-06
+        """
+        try:
+            found = float(self.cells["time_us"])
+        except ValueError:
+            found = math.nan
+        if not (math.isfinite(found) and found > 0):
+            raise Unmapped(f"time_us = {self.cells['time_us']!r}: expected a positive number")
+        return found / 1e6
+
+    def size(self, name: str, default: int | None = None) -> int:
+        """A size by column, where the op needs one: a positive whole number, else ``Unmapped``.
+
+        >>> Row.read({"m": "64.0"}).size("m"), Row.read({}).size("batch", 1)
+        (64, 1)
+        """
+        text = self.cells[name]
+        if not text and default is not None:
+            return default
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not (found >= 1 and found == found // 1 and found <= 2**40):
+            raise Unmapped(f"{name} = {text!r}: expected a positive whole number")
+        return int(found)
+
+
+def _text(cell: Any) -> str:
+    """A cell as text: what a table has for nothing (None, nan) is empty, whole floats are ints."""
+    if cell is None or cell != cell:
+        return ""
+    return str(cell).strip()
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Names and values of ``a=1;b=2``; a name alone has the value "1"."""
+    for part in text.split(";"):
+        name, equals, value = (each.strip() for each in part.partition("="))
+        if name:
+            yield name, value if equals else "1"
+
+
+def rows_of(frame: Any) -> list[Row]:
+    """The rows of a DataFrame; ``PerfModelError`` where a column is missing.
+
+    >>> from pandas import DataFrame
+    >>> rows_of(DataFrame({"gpu": ["L4"], "op": ["gemm"], "dtype": ["bf16"], "time_us": [1.5], "m": [8]}))[0].size("m")
+    8
+    """
+    columns = [str(name) for name in frame.columns]
+    _check_columns(columns)
+    known = {name for name in (*REQUIRED, *OPTIONAL) if name in columns}
+    cells = {name: frame.iloc[:, columns.index(name)].tolist() for name in known}
+    return [Row.read(dict(zip(cells, values, strict=True))) for values in zip(*cells.values(), strict=True)]
+
+
+def _check_columns(columns: Iterable[str]) -> None:
+    found = list(columns)
+    twice = [name for name in (*REQUIRED, *OPTIONAL) if found.count(name) > 1]
+    if twice:
+        raise PerfModelError(f"validate: the column {twice[0]!r} stands twice")
+    missing = [name for name in REQUIRED if name not in found]
+    if missing:
+        raise PerfModelError(
+            f"validate: no column {missing[0]!r}{did_you_mean(missing[0], found)}; a table needs {listed(REQUIRED)} "
+            f"and the sizes {listed(SIZES)} of its ops; this one has {listed(found)}"
+        )

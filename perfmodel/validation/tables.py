@@ -1,0 +1,36 @@
+"""Reading a table of measured times: a DataFrame as it is, or a CSV file, every cell as text."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import PerfModelError
+
+
+def read_table(given: Any) -> Any:
+    """The DataFrame, read from a file where a path is given; ``PerfModelError`` where there is none.
+
+    >>> read_table(42)
+    Traceback (most recent call last):
+    perfmodel.errors.PerfModelError: validate: expected a DataFrame or the path of a CSV file, got int
+    """
+    if isinstance(given, (str, PathLike)):
+        return _read(Path(given))
+    if not (hasattr(given, "columns") and hasattr(given, "iloc")):
+        raise PerfModelError(f"validate: expected a DataFrame or the path of a CSV file, got {type(given).__name__}")
+    return given
+
+
+def _read(path: Path) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise PerfModelError("validate: reading a table needs pandas: pip install 'perfmodel[table]'") from None
+    try:
+        return pandas.read_csv(path, dtype=str, keep_default_na=False)
+    except FileNotFoundError:
+        raise PerfModelError(f"validate: no file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+        raise PerfModelError(f"validate: {str(path)!r} is not a CSV table: {error}") from None

@@ -1,0 +1,146 @@
+"""sweep_to: files that appear whole or not at all, and an answer that appears when it is whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+import perfmodel as pm
+from perfmodel.sweeping.digests import digest
+
+CUBE = pm.matmul("n", "n", "n")
+# 100,000 points in 100 files, each a little slow so that there is a middle to be killed in
+SLOW = """
+import sys, time
+import perfmodel as pm
+from perfmodel.sweeping import filing
+write = filing._write
+filing._write = lambda part, path: (time.sleep(0.02), write(part, path))
+pm.sweep_to(sys.argv[1], pm.matmul("n", "n", "n"), {"n": range(1, 100_001)}, metrics=["flops", "bytes"], block=1000)
+"""
+
+
+def test_a_killed_sweep_goes_on_without_loss_or_repetition(tmp_path: Path) -> None:
+    """10^5 points, killed in the middle: what is there is whole, the rest is added, each point stands once."""
+    place, partial = tmp_path / "cubes", tmp_path / "cubes.partial"
+    child = subprocess.Popen([sys.executable, "-c", SLOW, str(place)], env=os.environ | {"PYTHONPATH": _here()})
+    while child.poll() is None and len(list(partial.glob("*.parquet"))) < 10:
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    assert not place.exists()  # nothing that reads as whole
+    done = {path.name: path.stat().st_mtime_ns for path in partial.glob("*.parquet")}
+    assert 10 <= len(done) < 100
+    (partial / ".part-00099.parquet.1.half").write_bytes(b"half a file")  # what a kill in the middle of one leaves
+
+    pm.sweep_to(place, CUBE, {"n": range(1, 100_001)}, metrics=["flops", "bytes"], block=1000)
+    assert not partial.exists()
+    assert len(list(place.iterdir())) == 100 + 1  # and what was asked
+    assert {path.name: path.stat().st_mtime_ns for path in place.iterdir() if path.name in done} == done  # kept
+    found = pandas.read_parquet(place)
+    assert sorted(found["n"]) == list(range(1, 100_001))
+    assert [int(total) for total in (found["flops"] == 2 * found["n"] ** 3).value_counts()] == [100_000]
+
+
+def _here() -> str:
+    return str(Path(pm.__file__).parent.parent)
+
+
+def test_the_files_are_the_table(tmp_path: Path) -> None:
+    """Machines, formats and bounds come back as sweep has them."""
+    asked: dict[str, Any] = {"points": {"n": range(1, 30), "dtype": ["bf16", "fp8"]}, "on": ["h100-sxm", "l4"]}
+    found = pandas.read_parquet(pm.sweep_to(tmp_path / "n", CUBE, **asked, block=20))
+    expected = pm.sweep(CUBE, **asked, block=20)
+    pandas.testing.assert_frame_equal(found, expected, check_dtype=False)
+
+
+def test_asked_again_it_is_there(tmp_path: Path) -> None:
+    """The same question is answered by what is there; nothing is written again."""
+    place = pm.sweep_to(tmp_path / "n", CUBE, {"n": range(1, 9)}, metrics="flops")
+    before = {path: path.stat().st_mtime_ns for path in place.iterdir()}
+    pm.sweep_to(place, CUBE, {"n": range(1, 9)}, metrics="flops")
+    assert {path: path.stat().st_mtime_ns for path in place.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "change", [{"points": {"n": range(1, 10)}}, {"metrics": "bytes"}, {"block": 3}, {"subject": pm.gemv("n", "n")}]
+)
+def test_another_question_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    """A folder with other points, quantities, blocks or programs is not touched."""
+    asked: dict[str, Any] = {"subject": CUBE, "points": {"n": range(1, 9)}, "metrics": "flops"}
+    pm.sweep_to(tmp_path / "n", **asked)
+    with pytest.raises(pm.PerfModelError, match="another question"):
+        pm.sweep_to(tmp_path / "n", **asked | change)
+
+
+def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
+    """A file, or a folder that holds something else; an empty folder is taken."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a")
+    (tmp_path / "file").write_text("a")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(pm.PerfModelError, match="is not empty and holds no"):
+        pm.sweep_to(tmp_path / "notes", CUBE, {"n": [1]})
+    with pytest.raises(pm.PerfModelError, match="expected a path"):
+        pm.sweep_to(5, CUBE, {"n": [1]})  # type: ignore[arg-type]
+    with pytest.raises(pm.PerfModelError, match="is a file"):
+        pm.sweep_to(tmp_path / "file", CUBE, {"n": [1]})
+    assert len(pandas.read_parquet(pm.sweep_to(tmp_path / "empty", CUBE, {"n": [1]}))) == 1
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the disk is full the message says so and what is kept; later it goes on."""
+    written = pandas.DataFrame.to_parquet
+    calls = []
+
+    def full(frame: pandas.DataFrame, path: Path, **options: Any) -> None:
+        calls.append(path)
+        if len(calls) == 3:
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written(frame, path, **options)
+
+    monkeypatch.setattr(pandas.DataFrame, "to_parquet", full)
+    with pytest.raises(pm.PerfModelError, match="No space left on device; what is whole is kept"):
+        pm.sweep_to(tmp_path / "n", CUBE, {"n": range(1, 9)}, block=2)
+    assert not (tmp_path / "n").exists()
+    assert sorted(path.name for path in (tmp_path / "n.partial").iterdir()) == [
+        "_question.json", "part-00000.parquet", "part-00001.parquet",
+    ]  # fmt: skip
+    found = pandas.read_parquet(pm.sweep_to(tmp_path / "n", CUBE, {"n": range(1, 9)}, block=2))
+    assert found["n"].tolist() == list(range(1, 9))
+
+
+def test_a_point_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    """Bad input stops the sweep with its own message."""
+    with pytest.raises(pm.DimensionError, match="positive integer"):
+        pm.sweep_to(tmp_path / "n", CUBE, {"n": range(3, -3, -1)}, block=2)
+    assert not (tmp_path / "n").exists()
+
+
+def test_digests_tell_questions_apart_and_are_the_same_in_every_process() -> None:
+    """Programs, functions with what they close over, and sets; also where text hashes differently."""
+    makers = [lambda n, factor=factor: factor * n for factor in (2, 3)]
+    values = [CUBE, pm.fuse(CUBE), pm.gemv("n", "n"), *makers, {1: 2}, {1: 3}, [1, 2], [[1], 2], "12", 12, 12.0]
+    assert len({digest(value) for value in values}) == len(values)
+    code = (
+        "import perfmodel as pm; from perfmodel.sweeping.digests import digest; "
+        "p = pm.fuse(pm.attention('n', 'n', 64)); print(digest((p, pm.machine('l4'), frozenset('abc'))))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": _here()},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
