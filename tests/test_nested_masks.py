@@ -200,3 +200,23 @@ def test_a_row_without_a_key_holds_the_identity_of_its_reduction(function: str, 
     for tiles in ({"grid": {"q": 1}}, {"stream": {"kv": 1}}, {"grid": {"q": 2}, "stream": {"kv": 1}}):
         assert pm.simulate(pm.tile(p, **tiles), arrays).values["y"].tolist() == seen
     assert pm.simulate(p, arrays).values["y"].tolist() == seen
+
+
+def test_masked_tiles_that_overlap_meet_a_pair_as_often_as_they_run() -> None:
+    """Scores of 8 keys, their maximum in 2 parts of 4, streamed by 3 of each: keys 0 to 6 and 3 to 7 of all rows.
+
+    Row i sees keys up to i + 1, so the tiles hold 2 to 7 of the first 7 and 0, 0, 1, .. 5, 5 of the last 5.
+    """
+    q, k = pm.tensor("Q", {"q": 7, "d": 2}), pm.tensor("K", {"kv": 8, "d": 2})
+    scores = pm.einsum("q d, kv d -> q kv", q, k, mask=Mask("q", "kv", right=0))
+    plain = pm.fuse(pm.program(pm.max(scores, "kv").named("r")))
+    cut = pm.tile(pm.split(plain, kv=2), stream={"kv_inner": 3}, only="r")
+    assert_runs_as_counted(cut, plain)
+    assert cut.macs == 2 * (sum([2, 3, 4, 5, 6, 7, 7]) + sum([0, 0, 1, 2, 3, 4, 5]))
+
+
+def test_issued_work_where_a_reduction_sees_all_keys_in_each_block() -> None:
+    """The last op of online attention lacks kv: blocks along it repeat all, also in whole outer tiles."""
+    p = attended(Mask("q", "kv", right=0), 4, 7)
+    cut = pm.tile(pm.tile(pm.online(p, "kv"), grid={"kv": 4}, stream={"dv": 1}, level="l2"), grid={"q": 1})
+    assert_runs_as_counted(cut, p)

@@ -135,7 +135,9 @@ class Nested:
     def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
         """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
         inner = [self._cutting(tiling, set(spot.lengths) - whole) for tiling in self.inner]
+        seen = {label: interval for space in segment.spaces for label, interval in space.items()}
         trips = [self.tiled.trips[label] for label in sorted(whole)]
+        trips = [trip for trip in trips if trip.label in seen and at_most(spot.length(seen[trip.label]), trip.size)]
         full = tuple([Cut(trip.label, trip.size) for trip in trips if isinstance(trip.size, int)])
         last = replace(inner[-1], grid=(*inner[-1].grid, *full))
         return inside_tile(segment, spot, self.tiled.kernel.name, (*inner[:-1], last))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import product as combinations
+from math import prod
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import DimensionError, TransformError
 from perfmodel.expressions import Size, largest, product
+from perfmodel.graph.crops import cropped, looks_of
 from perfmodel.graph.intervals import Interval, Trip
+from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_note
+from perfmodel.graph.spans import at_most
 from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
-from perfmodel.graph.sums import lengths_sum
+from perfmodel.graph.sums import MOST_BLOCKS, lengths_sum
 from perfmodel.graph.visiting import Visits
 
 if TYPE_CHECKING:
@@ -35,7 +40,7 @@ def valid_points(tiled: Tiled, need: Need, path: Collection[str]) -> Size:
         return product([again, points_sum(need, list(parts.values()), tiled.trips)])
     others = [interval for labels, interval in parts.items() if not {mask.query, mask.key} & set(labels)]
     _check_masked(op, need.space[mask.query], need.space[mask.key])
-    pairs = mask.pairs(*mask_extents(op, mask))
+    pairs = mask.pairs(*mask_extents(op, mask)) if _apart(need, mask) else _repeated_pairs(tiled, need, mask)
     return product([again, pairs, points_sum(need, others, tiled.trips)])
 
 
@@ -82,6 +87,39 @@ def _check_masked(op: Op, rows: Interval, keys: Interval) -> None:
     for label, interval in (("rows", rows), ("keys", keys)):
         if len(interval.starts) > 1 and len(interval.labels) > 1:
             raise TransformError(f"tile: {op.name!r} is masked and its {label} overlap between tiles")
+
+
+def _apart(need: Need, mask: Mask) -> bool:
+    """Whether each pair of a mask lies in one tile: rows are disjoint tiles, and keys are, or follow the rows."""
+    rows, keys = need.space[mask.query], need.space[mask.key]
+    found = [rows, *([] if set(keys.labels) <= set(rows.labels) else [keys])]
+    return key_bound(need.op) is not None or all(_disjoint(interval) for interval in found)
+
+
+def _disjoint(interval: Interval) -> bool:
+    """Whether an interval that one label moves surely moves by its length or more (others are not asked)."""
+    if len(interval.labels) != 1:
+        return True
+    steps = [(start, stop) for start in interval.starts for stop in interval.stops if start.steps == stop.steps]
+    return any(start.steps and at_most(stop.start - start.start, start.steps[0][1]) for start, stop in steps)
+
+
+def _repeated_pairs(tiled: Tiled, need: Need, mask: Mask) -> Size:
+    """The pairs of every tile, where tiles overlap and meet some of them again: at given sizes, tile by tile."""
+    rows, keys = need.space[mask.query], need.space[mask.key]
+    looks = looks_of(mask, *mask_extents(need.op, mask))
+    labels = list(dict.fromkeys([*rows.labels, *keys.labels]))
+    counts = [int(tiled.trips[label].count) for label in labels]
+    if prod(counts) > MOST_BLOCKS:
+        raise DimensionError(f"tile: {need.op.name!r} is masked, and more than {MOST_BLOCKS} tiles of it overlap")
+    found = 0
+    for numbers in combinations(*[range(count) for count in counts]):
+        at = dict(zip(labels, numbers, strict=True))
+        ends = [(int(start), max(int(start), int(stop))) for start, stop in (rows.at(at), keys.at(at))]
+        lengths = [stop - start for start, stop in ends]
+        part = cropped(mask, looks(*ends))
+        found += lengths[0] * lengths[1] if part is None else int(part.pairs(*lengths))
+    return found
 
 
 def counted_parts(need: Need, trips: Mapping[str, Trip]) -> dict[tuple[str, ...], Interval]:
