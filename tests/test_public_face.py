@@ -56,6 +56,24 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
+    "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
+    "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
+    "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
+    "bank_conflicts": {"index": ...},
+    "latency_hiding": {"latency_cycles": ..., "work_cycles": 1},
+    "littles_law": {"machine_or_rate": ..., "latency_s": ...},
+    "waves": {"blocks": ..., "units": 108, "resident": 1, "schedule": "static"},
+    "tile_grid": {"m": ..., "n": ..., "batch": 1, "tile": (256, 128)},
+    "systolic": {"m": ..., "n": ..., "k": ..., "rows": 8, "cols": 8, "dataflow": "output"},
+    "energy": {"program": ..., "table": "7nm"},
+    "energy_tables": {},
+    "efficiency_ladder": {"flops_per_s": ..., "watts": ...},
+    "instruction_energy": {"operation": ..., "overhead_pj": 30, "flops": 2},
+    "work_span": {"work": ..., "span": None},
+    "work_span_limits": {"times": ...},
+    "amdahl": {"parallel": ..., "processors": ...},
+    "gustafson": {"parallel": ..., "processors": ...},
+    "amat": {"times": ..., "miss_rates": ()},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -70,6 +88,10 @@ KEYWORDS: dict[str, set[str]] = {
     },
     "Format": {"bits", "block", "scale_bits", "zero_bits"},
     "einsum": {"pattern"},
+    "Energies": {"pj_per_op", "pj_per_byte"},
+    "energy": {"levels"},
+    "waves": {"busy", "steps"},
+    "work_span": {"reduction", "unit"},
     "recompute": {"program", "keep", "segment"},
     "reassociate": {"program", "tensors"},
 }  # fmt: skip
@@ -110,7 +132,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = ("descriptors", "bounds", "mechanisms", "effects", "estimation", "comparing", "tile_search")
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
+from perfmodel.cli.unit_options import add_unit_commands
+from perfmodel.cli.warp_options import add_commands
 from perfmodel.errors import PerfModelError
 
 _ABOUT = "What a computation costs, as formulas, and how long it takes on a chip."
@@ -97,6 +100,8 @@ def parser() -> argparse.ArgumentParser:
     _validate_options(
         _command(commands, "validate", "hold estimates against a table of measured times", _VALIDATE, _validate)
     )
+    add_commands(partial(_command, commands))
+    add_unit_commands(partial(_command, commands))
     return top
 
 
