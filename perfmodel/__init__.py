@@ -1,7 +1,8 @@
 """perfmodel: what a computation costs, as formulas; rewritten as an engineer would; held against a chip.
 
 Describe (``matmul``, ``attention``, ... -> ``Program``), transform (``fuse``, ``cast``), count (``p.flops``,
-``p.bytes``), estimate (``estimate(p, "h100-sxm")``), compare. Every name below loads when it is first used.
+``p.bytes``), estimate (``estimate(p, "h100-sxm")``), ``compare``, ``solve``, draw (``plot``). Every name below loads
+when it is first used.
 
 >>> import perfmodel as pm
 >>> m, n, k = pm.dims("m n k")
@@ -49,6 +50,8 @@ _HOME = homes_of(
         "perfmodel.estimation": "Estimate estimate fits",
         "perfmodel.comparing": "compare",
         "perfmodel.tile_search": "best_tiles",
+        "perfmodel.solving": "Solution solve",
+        "perfmodel.plot": "plot",  # the module itself
     }
 )
 
@@ -81,6 +84,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are exported
+    from perfmodel import plot as plot
     from perfmodel.bounds import (
         io_lower_bound as io_lower_bound,
         known_io_orders as known_io_orders,
@@ -183,6 +187,10 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     from perfmodel.simulation import (
         check as check,
         simulate as simulate,
+    )
+    from perfmodel.solving import (
+        Solution as Solution,
+        solve as solve,
     )
     from perfmodel.tile_search import best_tiles as best_tiles
     from perfmodel.transforms import (

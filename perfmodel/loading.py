@@ -22,6 +22,8 @@ def homes_of(names: Mapping[str, str]) -> dict[str, str]:
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package whose names live in other modules (PEP 562).
 
+    A name that its module bears itself stands for the module.
+
     >>> loader("perfmodel", {"fuse": "perfmodel.transforms"})("fuse").__name__
     'fuse'
     """
@@ -29,7 +31,8 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}{did_you_mean(name, homes)}")
-        value = getattr(importlib.import_module(homes[name]), name)
+        home = importlib.import_module(homes[name])
+        value = home if homes[name].endswith(f".{name}") else getattr(home, name)
         setattr(sys.modules[package], name, value)
         return value
 

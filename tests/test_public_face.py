@@ -74,6 +74,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "amdahl": {"parallel": ..., "processors": ...},
     "gustafson": {"parallel": ..., "processors": ...},
     "amat": {"times": ..., "miss_rates": ()},
+    "solve": {"subject": ..., "on": None, "unknown": None},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -83,6 +84,7 @@ KEYWORDS: dict[str, set[str]] = {
     "workload": {"dtype"},
     "sequence": {"join"},
     "compare": {"on"},
+    "solve": {"bound", "fits", "where", "effects", "within"},
     "Machine": {
         "peak", "bandwidth_bytes_per_s", "capacity_bytes", "units", "rate_per_clock", "clock_hz",
     },
@@ -106,6 +108,7 @@ ATTRIBUTES = {
         "time_s ideal_time_s bound bottleneck flops_per_s bytes_per_s fraction_of_peak fraction_of_bandwidth steps "
         "not_modelled explain against to_dict"
     ),
+    "Solution": "least most values intervals expression method reason latex explain to_dict",
 }
 
 
@@ -132,7 +135,17 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "mechanisms", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = (
+    "descriptors",
+    "bounds",
+    "mechanisms",
+    "effects",
+    "estimation",
+    "comparing",
+    "tile_search",
+    "solving",
+    "plot",
+)
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -24,7 +24,7 @@ def estimated(options: argparse.Namespace) -> Any:
     >>> print(estimated(parser().parse_args(["estimate", "gemv(8192, 8192)", "--on", "h100-sxm"])).splitlines()[0])
     gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak, 100 % of bandwidth
     """
-    programs, chips = _programs(options), [machine(name) for name in options.on]
+    programs, chips = programs_of(options), [machine(name) for name in options.on]
     names = tuple(name.strip() for name in options.effects.split(","))
     effects = names if len(names) > 1 else names[0]
     found = [estimate(program, chip, effects=effects) for program, chip in product(programs, chips)]
@@ -44,14 +44,20 @@ def counted(options: argparse.Namespace) -> Any:
     >>> print(counted(parser().parse_args(["explain", "matmul(m, n, k)"])).splitlines()[1])
       matmul: 2 m n k FLOP; 2 (m n + m k + n k) B
     """
-    programs = _programs(options)
+    programs = programs_of(options)
     if options.json:
         return {"programs": [program.to_dict() for program in programs]}
     return "\n\n".join(str(program.explain()) for program in programs)
 
 
-def _programs(options: argparse.Namespace) -> list[Program]:
-    """The programs that the text describes, with sizes, format and staging as the options say."""
+def programs_of(options: argparse.Namespace) -> list[Program]:
+    """The programs that the text describes, with sizes, format and staging as the options say.
+
+    >>> from perfmodel.cli.options import parser
+    >>> found, = programs_of(parser().parse_args(["explain", "gemv(n, n)", "--at", "n=64"]))
+    >>> found.flops  # 2 * 64^2
+    8192
+    """
     sizes = _sizes(options.at)
     return [_prepared(describe(text), sizes, options) for text in options.program]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,6 @@ def _points(
         label = f"{name}: {quantity(y, 'FLOP/s')}" if chips == 1 else name if place == 0 else None
         shape = marker(number)
         drawn.plot([x], [y], shape, color=colour(number + 1 if chips == 1 else place), markersize=9, label=label)
-    for start, stop in zip(places, places[1:], strict=False) if path else ():
+    for start, stop in pairwise(places) if path else ():
         arrow = {"arrowstyle": "->", "color": GREY, "linewidth": 1.5, "shrinkA": 6, "shrinkB": 6}
         drawn.annotate("", xy=stop, xytext=start, arrowprops=arrow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from perfmodel.expressions import dimension
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.solving.bits import bits_asked, by_bits
+from perfmodel.solving.domains import steady, taken_for_granted, within_domain
 from perfmodel.solving.estimated import by_estimates
+from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
 from perfmodel.solving.relations import Relation, relation_of
 from perfmodel.solving.solutions import Solution
-from perfmodel.solving.unknowns import prepared, range_of, unknown_of
+from perfmodel.solving.unknowns import ESTIMATED, ends_of, prepared, range_of, unknown_of
 
 
 def solve(
@@ -44,7 +47,7 @@ def solve(
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
     unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range. ``SolveError`` where the question cannot be asked.
+    estimated at each value of the range, 1 .. 2^14 unless said. ``SolveError`` where the question cannot be asked.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -67,11 +70,31 @@ def solve(
     symbol = dimension("bits") if bits is not None else unknown_of(subject, chip, unknown)
     made = _made(subject, chip, symbol, asked[0], {"bound": bound, "fits": True, "where": where}[asked[0]])
     if bits is not None:
+        if effects != "ideal":
+            raise SolveError(f"{made}: bits are solved for with ideal times, not effects={effects!r}")
         return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
     program = prepared(subject, symbol)
     if effects != "ideal":
-        return by_estimates(made, program, chip, symbol, where, effects, range_of(within))
-    return found_in(made, _relation(program, chip, bound, fits, where), symbol, within)
+        return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
+    return _by_formulas(made, program, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within)
+
+
+def _by_formulas(
+    made: str, program: Program, symbol: sympy.Symbol, asked: Callable[[Program], Relation], where: Any, within: Any
+) -> Solution:
+    """The solution of the relation that a program's formulas make, within the domain of those formulas."""
+    relation, words = asked(program), where if isinstance(where, str) else ""
+    moves = any(each.difference.has(symbol) for each in taken_for_granted(program, words))
+    if moves and symbol.is_integer and not relation.difference.free_symbols:
+        found = steady(made, relation, symbol)
+    else:
+        found = found_in(made, relation, symbol, within)
+    tried = ((1, None),) if within is None else ends_of(range_of(within))
+
+    def holds(value: int) -> bool:
+        return holds_at(asked(program.at({symbol.name: value})), symbol, sympy.Integer(value))
+
+    return within_domain(found, program, words, holds, tried)
 
 
 def _machine(on: str | Path | Machine) -> Machine:

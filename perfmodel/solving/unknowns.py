@@ -14,6 +14,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.solving.relations import Relation
 
 SEARCHED = 2**20  # the range that is tried where nothing else is said: no model dimension is larger
+ESTIMATED = 2**14  # the same for real estimates, of which there are a hundred thousand a second
 _MOST_TRIED = 2**26
 
 
@@ -78,6 +79,17 @@ def range_of(within: Any, most: int = SEARCHED) -> Sequence[int]:
     if isinstance(within, Iterable) and not isinstance(within, (str, bytes)):
         return _checked(sorted({_whole(each) for each in within}))
     raise SolveError(f"solve: within={within!r}: expected (least, most), a range or a list of whole numbers")
+
+
+def ends_of(values: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The values that are tried as intervals.
+
+    >>> ends_of(range(1, 9)), ends_of([2, 3, 8])
+    (((1, 8),), ((2, 2), (3, 3), (8, 8)))
+    """
+    if isinstance(values, range) and values.step == 1:
+        return ((values[0], values[-1]),)
+    return tuple((each, each) for each in values)
 
 
 def _checked(values: Sequence[int]) -> Sequence[int]:
