@@ -23,10 +23,11 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
     """
     if not isinstance(program, Program):
         raise PerfModelError(f"memory: expected a program, got {program!r}")
-    resident, steps = memory_rows(program.kernels, program.tensors, program.leaving, program.shared)
+    resident, steps = memory_rows(program.kernels, program.tensors, program.returned, program.shared)
     sizes = [_by_tensor([*resident, *rows], program) for rows in steps]
     largest = sorted(
-        {name for each in sizes for name in each}, key=lambda name: -max(each.get(name, 0) for each in sizes)
+        dict.fromkeys(name for each in sizes for name in each),
+        key=lambda name: -max(each.get(name, 0) for each in sizes),
     )
     named = largest[:_NAMED]
     drawn = axes(ax, "memory")
