@@ -41,6 +41,7 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
             base = [below + height for below, height in zip(base, heights, strict=True)]
     if capacity_bytes is not None:
         drawn.axhline(float(capacity_bytes), color="black", linestyle="--", label="capacity")
+    drawn.set_ylim(0, max(base, default=1.0) * 1.08 or 1.0)
     _label_kernels(drawn, program)
     engineering(drawn.yaxis, "B")
     legend(drawn, loc="upper left", bbox_to_anchor=(1.0, 1.0))
