@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -21,7 +22,7 @@ from perfmodel.solving.solutions import (
     real_answer,
     whole_answer,
 )
-from perfmodel.solving.symbolic import by_algebra
+from perfmodel.solving.symbolic import by_algebra, without_positive_factors
 from perfmodel.solving.unknowns import range_of
 
 
@@ -36,6 +37,9 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
         holds = relation.as_sympy().doit()
         raise SolveError(f"{made}: {unknown} does not occur in {relation}, which is {holds} whatever it is")
     if relation.difference.free_symbols != {unknown}:
+        alone = without_positive_factors(relation)
+        if alone.difference.free_symbols == {unknown}:
+            return replace(found_in(made, alone, unknown, within), relation=relation)
         answer, crossings = by_algebra(relation, unknown)
         return Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
     if unknown.is_positive is False:

@@ -34,6 +34,24 @@ def by_algebra(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any
     return _solved(relation, unknown)
 
 
+def without_positive_factors(relation: Relation) -> Relation:
+    """The relation against 0 without what multiplies left - right and is positive: sizes and rates that cancel.
+
+    >>> b, d = sympy.symbols("b d", positive=True)
+    >>> print(without_positive_factors(Relation(2 * b * d**2, ">=", 300 * d**2)))
+    2*b - 300 >= 0
+    """
+    numerator, denominator = sympy.fraction(sympy.together(relation.difference))
+    if not denominator.is_positive or numerator.has(sympy.Max, sympy.Min, sympy.Piecewise, sympy.Sum):
+        return relation
+    try:
+        constant, factors = sympy.factor_list(numerator)
+    except sympy.PolynomialError:
+        return relation
+    kept = [factor**power for factor, power in factors if not factor.is_positive]
+    return Relation(sympy.expand(sympy.Mul(constant, *kept)), relation.sign, sympy.S.Zero)
+
+
 def _switched(relation: Relation) -> tuple[Any, list[Relation]] | None:
     """A comparison with the largest or smallest of several as comparisons with each: all of them, or any."""
     for side, other, sign in ((relation.left, relation.right, relation.sign),
