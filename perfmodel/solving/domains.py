@@ -83,7 +83,7 @@ def within_domain(
     if not exist and not granted:
         return found
     if not found.unknown.is_integer or found.method == "algebra":
-        return replace(found, given=tuple(each.as_sympy() for each in (*exist, *granted)))
+        return replace(found, given=(*found.given, *(each.as_sympy() for each in (*exist, *granted))))
     sizes = common(tried, where_all(exist, found.unknown))
     trusted = where_all(granted, found.unknown)
     beyond = without(sizes, trusted)
@@ -94,7 +94,7 @@ def within_domain(
         intervals = joined(sorted([*intervals, *(anew or ())]))
     reason = "" if intervals else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"
     answer = whole_answer(found.unknown, intervals)
-    return replace(found, intervals=intervals, expression=answer, reason=reason, given=given)
+    return replace(found, intervals=intervals, expression=answer, reason=reason, given=(*found.given, *given))
 
 
 def _has(size: Any, unknown: sympy.Symbol) -> bool:

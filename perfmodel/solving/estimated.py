@@ -16,6 +16,7 @@ from perfmodel.solving.integers import Intervals, runs_of
 from perfmodel.solving.quantities import quantities
 from perfmodel.solving.relations import relation_of
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
+from perfmodel.solving.unknowns import among
 
 _TIME, _WITH_GRID = "time_s", "footprint_bytes"
 
@@ -56,7 +57,8 @@ def by_estimates(
     least = float(numpy.min(seconds_at))
     reason = "" if intervals else f"no value of {searched[0]} .. {searched[1]}: the least time is {least:.4g} s"
     answer = whole_answer(unknown, intervals)
-    return Solution(made, unknown, relation, EXHAUSTIVE, intervals, (), answer, reason, searched)
+    given = among(unknown, tried)
+    return Solution(made, unknown, relation, EXHAUSTIVE, intervals, (), answer, reason, searched, given)
 
 
 def _inside(values: Any, intervals: Intervals) -> Any:

@@ -23,7 +23,7 @@ from perfmodel.solving.solutions import (
     whole_answer,
 )
 from perfmodel.solving.symbolic import by_algebra, without_positive_factors
-from perfmodel.solving.unknowns import range_of
+from perfmodel.solving.unknowns import among, range_of
 
 
 def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any = None) -> Solution:
@@ -81,7 +81,8 @@ def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) ->
     nothing = "no whole number" if searched is None else f"no value of {searched[0]} .. {searched[1]}"
     reason = "" if intervals else _never(relation, unknown, crossings, nothing)
     answer = whole_answer(unknown, intervals)
-    return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched)
+    given = () if tried is None else among(unknown, tried)
+    return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched, given)
 
 
 def _never(relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str) -> str:

@@ -211,9 +211,13 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     except PerfModelError as error:
         raise SolveError(f"solve: {relation} is tried at {unknown} = {tried[0]} .. {tried[-1]}: {error}; within="
                          "(least, most) gives another range") from None  # fmt: skip
-    left, right = (numpy.broadcast_to(numpy.asarray(found[side], float), tried.shape) for side in ("left", "right"))
+    left, right = (numpy.broadcast_to(numpy.asarray(found[side]), tried.shape) for side in ("left", "right"))
+    whole = left.dtype.kind == right.dtype.kind == "i"  # counted, so exact; else floats
+    left, right = (left, right) if whole else (left.astype(float), right.astype(float))
     compared = {"<=": left <= right, ">=": left >= right, "<": left < right, ">": left > right, "==": left == right}
     held = numpy.array(compared[relation.sign])
+    if whole:
+        return held
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
     close = numpy.flatnonzero(numpy.abs(left - right) <= 1e-12 * scale)
     _few(relation, unknown, len(close), MOST_CLOSE)

@@ -21,7 +21,7 @@ from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
 from perfmodel.solving.relations import Relation, relation_of
 from perfmodel.solving.solutions import Solution
-from perfmodel.solving.unknowns import ESTIMATED, ends_of, prepared, range_of, unknown_of
+from perfmodel.solving.unknowns import ESTIMATED, prepared, range_of, unknown_of
 
 
 def solve(
@@ -89,9 +89,12 @@ def _by_formulas(
         found = steady(made, relation, symbol)
     else:
         found = found_in(made, relation, symbol, within)
-    tried = ((1, None),) if within is None else ends_of(range_of(within))
+    values = None if within is None else range_of(within)
+    tried = ((1, None),) if values is None else ((values[0], values[-1]),)
 
     def holds(value: int) -> bool:
+        if values is not None and value not in values:
+            return False
         return holds_at(asked(program.at({symbol.name: value})), symbol, sympy.Integer(value))
 
     return within_domain(found, program, words, holds, tried)
@@ -111,7 +114,10 @@ def _relation(program: Program, chip: Machine | None, bound: Any, fits: bool, wh
 
 def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any], within: Any) -> Solution:
     if more is not None or asked != (None, False, None):
-        raise SolveError("solve: of a relation, give the unknown alone: solve(2*n**2 <= 80e9, n)")
+        raise SolveError(
+            f"solve: expected a program, or a relation with the unknown alone as in solve(2*n**2 <= 80e9, n); got "
+            f"{given!r}; describe(...) reads a program from text"
+        )
     relation = relation_of(given)
     symbol = unknown_of(relation, None, unknown)
     return found_in(f"solve({relation}, {symbol})", relation, symbol, within)

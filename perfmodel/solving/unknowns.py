@@ -81,15 +81,16 @@ def range_of(within: Any, most: int = SEARCHED) -> Sequence[int]:
     raise SolveError(f"solve: within={within!r}: expected (least, most), a range or a list of whole numbers")
 
 
-def ends_of(values: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The values that are tried as intervals.
+def among(unknown: sympy.Symbol, values: Sequence[int]) -> tuple[str, ...]:
+    """What an answer takes for granted that tried some values of a range, not all: intervals are of neighbours tried.
 
-    >>> ends_of(range(1, 9)), ends_of([2, 3, 8])
-    (((1, 8),), ((2, 2), (3, 3), (8, 8)))
+    >>> n = sympy.Symbol("n")
+    >>> among(n, range(1, 9)), among(n, [2, 8])
+    ((), ('n is one of 2 values tried from 2 to 8',))
     """
     if isinstance(values, range) and values.step == 1:
-        return ((values[0], values[-1]),)
-    return tuple((each, each) for each in values)
+        return ()
+    return (f"{unknown} is one of {len(values)} values tried from {values[0]} to {values[-1]}",)
 
 
 def _checked(values: Sequence[int]) -> Sequence[int]:
