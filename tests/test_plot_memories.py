@@ -26,6 +26,7 @@ def test_the_highest_stack_is_the_memory() -> None:
     [
         (lambda: pm.plot.memory(3), "expected a program"),
         (lambda: pm.plot.memory(pm.matmul("n", 8, 8)), "holds symbols"),
+        (lambda: pm.plot.memory(STAGED, "big"), "positive number of bytes"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:

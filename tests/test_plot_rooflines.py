@@ -59,6 +59,9 @@ def test_ax_goes_in_and_comes_out() -> None:
         (lambda: pm.plot.roofline(SMALL, on="h100"), "several products"),
         (lambda: pm.plot.roofline(SMALL, on=H, labels=["a", "b"]), "2 labels for 1 programs"),
         (lambda: pm.plot.roofline(SMALL, on=H, ax=3), "expected the Axes"),
+        (lambda: pm.plot.roofline(SMALL, on=[]), "expects machines"),
+        (lambda: pm.plot.roofline(SMALL, on=H.replace(peak={"bf16": pm.reals("pk")})), "numbers for their peaks"),
+        (lambda: pm.plot.roofline(pm.embedding(8, 100, 16), on=H), "does no FLOP"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:

@@ -45,6 +45,7 @@ def test_ax_goes_in_and_comes_out() -> None:
         (lambda: pm.plot.sweep(TABLE[:0], "n"), "no rows"),
         (lambda: pm.plot.sweep({"n": [1]}, "n"), "expected a DataFrame"),
         (lambda: pm.plot.sweep(TABLE, "n", quanta=0), "positive whole numbers"),
+        (lambda: pm.plot.sweep(TABLE.assign(time_s=float("inf")), "n"), "holds infinities"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:

@@ -38,6 +38,8 @@ def test_tiles_that_do_not_fit_are_crossed_out() -> None:
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=(1024,)), "m measures 512"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=()), "positive whole numbers"),
         (lambda: pm.plot.tile_map(pm.matmul("n", 8, 8), "m", "n"), "without symbols"),
+        (lambda: pm.plot.tile_map(SQUARE, "m", "m", sizes=SIZES), "give two labels"),
+        (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=SIZES, capacity_bytes=-1), "positive number of bytes"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:

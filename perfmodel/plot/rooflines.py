@@ -43,6 +43,8 @@ def roofline(
     ('intensity in FLOP/B', 'log')
     """
     chips = [machine(each) if not isinstance(each, Machine) else each for each in listed_of(on, (str, Path, Machine))]
+    if not chips or any(not is_concrete(peak.flops_per_s) for chip in chips for peak in chip.peaks):
+        raise PerfModelError("roofline: on= expects machines, with numbers for their peaks and bandwidths")
     names = _names(programs, labels)
     kind = dtype if dtype is not None else _format(programs)
     drawn = axes(ax, "roofline")
@@ -67,6 +69,8 @@ def _names(programs: Sequence[Program], labels: Sequence[str] | None) -> list[st
             raise PerfModelError(f"roofline: expected programs, got {each!r}")
         if not is_concrete(each.intensity):
             raise PerfModelError(f"roofline: {each.name} holds symbols; give them values with p.at(...)")
+        if each.intensity == 0:
+            raise PerfModelError(f"roofline: {each.name} does no FLOP, so it has no place on a logarithmic axis")
     if labels is not None and len(labels) != len(programs):
         raise PerfModelError(f"roofline: {len(labels)} labels for {len(programs)} programs")
     return list(labels) if labels is not None else [" -> ".join([title(each), *each.history[1:]]) for each in programs]

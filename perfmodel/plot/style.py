@@ -91,6 +91,19 @@ def short_number(value: float, unit: str) -> str:
     return str(EngFormatter(unit=unit)(float(f"{value:.3g}")))
 
 
+def checked_bytes(value: Any, verb: str) -> float | None:
+    """A capacity in bytes, None where none is given.
+
+    >>> checked_bytes(233472, "tile_map"), checked_bytes(None, "memory")
+    (233472.0, None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise PerfModelError(f"{verb}: capacity_bytes={value!r}: expected a positive number of bytes")
+    return float(value)
+
+
 def legend(ax: Any, **how: Any) -> None:
     """The legend, where there is more than one series.
 

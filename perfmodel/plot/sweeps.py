@@ -50,7 +50,7 @@ def sweep(
         drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
     _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
     words = _scaled(drawn, y)
-    drawn.set_ylim(0, float(frame[y].max()) * 1.05 or 1.0)
+    drawn.set_ylim(min(0.0, float(frame[y].min())), max(0.0, float(frame[y].max())) * 1.05 or None)
     legend(drawn)
     return finish(drawn, title or f"{words} by {x}", (x, ""), (words, ""))
 
@@ -69,6 +69,8 @@ def _check(frame: Any, numbers: tuple[str, str], by: str | None) -> None:
     for name in numbers:
         if not is_numeric_dtype(frame[name]):
             raise PerfModelError(f"sweep: column {name!r} holds no numbers")
+        if frame[name].isna().all() or frame[name].abs().max() == float("inf"):
+            raise PerfModelError(f"sweep: column {name!r} holds infinities, or nothing but missing values")
 
 
 def _scaled(drawn: Any, name: str) -> str:

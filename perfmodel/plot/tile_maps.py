@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.errors import PerfModelError, did_you_mean, listed
 from perfmodel.expressions import compile_formula, dims
 from perfmodel.graph.programs import Program
-from perfmodel.plot.style import TEXT, axes, finish
+from perfmodel.plot.style import TEXT, axes, checked_bytes, finish
 from perfmodel.transforms import tile
 
 QUANTITIES = ("bytes", "bytes_read", "intensity", "footprint_bytes", "issued_flops")
@@ -40,6 +40,7 @@ def tile_map(
 
     if show not in QUANTITIES:
         raise PerfModelError(f"tile_map: show={show!r}{did_you_mean(show, QUANTITIES)}; there are {listed(QUANTITIES)}")
+    capacity = checked_bytes(capacity_bytes, "tile_map")
     across, up = dims(f"tile_of_{x} tile_of_{y}")
     tiled = _tiled(program, {x: across, y: up}, stream or {}, sizes)
     formulas = {"shown": getattr(tiled, show), "held": tiled.footprint_bytes}
@@ -48,7 +49,7 @@ def tile_map(
     shown, held = (numpy.broadcast_to(numpy.asarray(found[name], float), grid[0].shape) for name in ("shown", "held"))
     drawn = axes(ax, "tile_map")
     picture = drawn.imshow(shown, origin="lower", cmap="cividis", aspect="auto", norm="log")
-    _written(drawn, shown, held, capacity_bytes)
+    _written(drawn, shown, held, capacity)
     bar = drawn.figure.colorbar(picture, ax=drawn)
     bar.set_label(show, fontsize=TEXT - 1)
     places = range(len(sizes))
@@ -60,6 +61,8 @@ def tile_map(
 def _tiled(program: Program, grid: Mapping[str, Any], stream: Mapping[str, int], sizes: Sequence[int]) -> Program:
     if not isinstance(program, Program) or program.symbols:
         raise PerfModelError(f"tile_map: expected a program without symbols, got {program!r}")
+    if len(grid) != 2:
+        raise PerfModelError(f"tile_map: x and y are both {next(iter(grid))!r}; give two labels")
     if not sizes or any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in sizes):
         raise PerfModelError(f"tile_map: sizes={sizes!r}: expected positive whole numbers")
     for label in grid:
@@ -69,14 +72,14 @@ def _tiled(program: Program, grid: Mapping[str, Any], stream: Mapping[str, int],
     return tile(program, grid=grid, stream=stream)
 
 
-def _written(drawn: Any, shown: Any, held: Any, capacity_bytes: int | None) -> None:
+def _written(drawn: Any, shown: Any, held: Any, capacity: float | None) -> None:
     """Each cell's value, crossed out where the block does not fit."""
     from matplotlib.ticker import EngFormatter
 
     short = EngFormatter(places=1, sep="")
     middle = (shown.max() * shown.min()) ** 0.5
     for (row, column), value in _cells(shown):
-        fits = capacity_bytes is None or held[row, column] <= capacity_bytes
+        fits = capacity is None or held[row, column] <= capacity
         shade = "black" if value > middle else "white"
         text, size = (short(value), TEXT - 3) if fits else ("\N{MULTIPLICATION SIGN}", TEXT + 2)
         drawn.text(column, row, text, ha="center", va="center", color=shade, fontsize=size)
