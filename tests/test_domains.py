@@ -51,3 +51,10 @@ def test_too_many_values_without_a_loop_leave_a_condition() -> None:
     assert [str(each) for each in found.given] == ["n > 512"]
     assert found.least == 513
     assert "given n > 512" in repr(found)
+
+
+def test_a_tile_of_exactly_the_extent_is_one_tile() -> None:
+    """A padded 3 x 3 window over n = 8 in tiles of 8 stages 8 x 8, not the 10 x 10 of a tile with neighbours."""
+    tiled = tile(conv2d(height=n, width=n, c_in=4, c_out=4, padding=1), p=8, q=8)
+    found = solve(tiled, n, where="footprint_bytes >= 1600", within=(1, 40))
+    assert held(found, 40) == [s for s in range(1, 41) if tiled.at(n=s).footprint_bytes >= 1600]

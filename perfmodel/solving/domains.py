@@ -41,14 +41,14 @@ def taken_for_granted(program: Program, asked: str) -> list[Relation]:
     >>> from perfmodel import matmul, tile
     >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
     >>> [[str(each) for each in taken_for_granted(tiled, asked)] for asked in ("bytes", "footprint_bytes")]
-    [['n > 32'], ['n > 32', 'n >= 128']]
+    [['n > 32'], ['n > 32', 'n > 128']]
     """
     found = [relation_of(each) for each in program.assumptions]
     if any(name in asked for name in _BY_GRID):
         tiled = [item.tiled for item in program.counted if item.tiled is not None]
         trips = [each.trips[label] for each in tiled for label in each.grid]
         found += [
-            Relation(as_expression(trip.extent), ">=", as_expression(trip.size))
+            Relation(as_expression(trip.extent), ">", as_expression(trip.size))
             for trip in trips
             if not (is_concrete(trip.extent) and is_concrete(trip.size))
         ]
