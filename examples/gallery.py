@@ -18,7 +18,7 @@ N, TILE, SMS = pm.dims("n"), (256, 128), 108  # an A100, and a tile that its lib
 def staged_attention() -> list[pm.Program]:
     """One derivation: an op a kernel, the textbook's three kernels, and one kernel that streams K and V."""
     naive = pm.attention(4096, 4096, 128, heads=8)
-    streamed = pm.tile(pm.online(pm.fuse(naive), "kv"), grid={"q": 128}, stream={"kv": 64})
+    streamed = pm.tile(pm.online(pm.fuse(naive), "kv"), grid={"kv_head": 1, "q": 128}, stream={"kv": 64})
     return [naive, pm.fuse(naive, by="stage"), streamed]
 
 
