@@ -1,6 +1,6 @@
 """A search of a million joint candidates, with and without a condition; the aim is at most 2 s.
 
-Seconds are of this process (the machine may be shared), the best of some rounds. Nothing is asserted: a time is no test.
+Seconds are of this process (the machine may be shared), the best of some rounds. Nothing is asserted.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ print("From which batch on is a decode projection (8192 x 8192, bf16) bound by c
 step = pm.gemv(8192, 8192, batch="b")
 print(step.explain())
 print(f"  ridge: {h100.ridge('bf16'):.1f} FLOP/B, so about that many tokens must share each 2-byte weight")
-first = next(b for b in range(1, 1024) if pm.estimate(step.at(b=b), h100, "ideal").bound == "compute")
-print(f"Answer: from batch {first} on (x and y cost traffic too). Share of peak by batch:")
+first = pm.solve(step, h100, "b", bound="compute")
+print(f"Answer: from batch {first.least} on (x and y cost traffic too). Share of peak by batch:")
 for batch in (1, 8, 64, 256, 1024):
     print(f"  {batch:>5} {pm.estimate(step.at(b=batch), h100, 'ideal').fraction_of_peak:>6.1%}")
 

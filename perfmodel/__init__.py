@@ -1,7 +1,8 @@
 """perfmodel: what a computation costs, as formulas; rewritten as an engineer would; held against a chip.
 
 Describe (``matmul``, ``attention``, ... -> ``Program``), transform (``fuse``, ``cast``), count (``p.flops``,
-``p.bytes``), estimate (``estimate(p, "h100-sxm")``), compare. Every name below loads when it is first used.
+``p.bytes``), estimate (``estimate(p, "h100-sxm")``), ``compare``, ``solve``, draw (``plot``). Every name below loads
+when it is first used.
 
 >>> import perfmodel as pm
 >>> m, n, k = pm.dims("m n k")
@@ -37,7 +38,7 @@ _HOME = homes_of(
             "square sum tanh where workload"
         ),
         "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute split tile unfuse",
-        "perfmodel": "recipes",
+        "perfmodel": "plot recipes",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
@@ -53,6 +54,7 @@ _HOME = homes_of(
         "perfmodel.suggesting": "suggest",
         "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
+        "perfmodel.solving": "Solution solve",
     }
 )
 
@@ -85,6 +87,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are exported
+    from perfmodel import plot as plot
     from perfmodel.bounds import (
         io_lower_bound as io_lower_bound,
         known_io_orders as known_io_orders,
@@ -193,6 +196,10 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     from perfmodel.simulation import (
         check as check,
         simulate as simulate,
+    )
+    from perfmodel.solving import (
+        Solution as Solution,
+        solve as solve,
     )
     from perfmodel.suggesting import suggest as suggest
     from perfmodel.sweeping import (

@@ -22,6 +22,8 @@ def homes_of(names: Mapping[str, str]) -> dict[str, str]:
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package whose names live in other modules (PEP 562), or are modules of its own.
 
+    A name that its module bears itself stands for the module.
+
     >>> loader("perfmodel", {"fuse": "perfmodel.transforms"})("fuse").__name__
     'fuse'
     """

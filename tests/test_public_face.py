@@ -96,6 +96,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "amdahl": {"parallel": ..., "processors": ...},
     "gustafson": {"parallel": ..., "processors": ...},
     "amat": {"times": ..., "miss_rates": ()},
+    "solve": {"subject": ..., "on": None, "unknown": None},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -105,6 +106,7 @@ KEYWORDS: dict[str, set[str]] = {
     "workload": {"dtype"},
     "sequence": {"join"},
     "compare": {"on"},
+    "solve": {"bound", "fits", "where", "effects", "within"},
     "Machine": {
         "peak", "bandwidth_bytes_per_s", "capacity_bytes", "units", "rate_per_clock", "clock_hz",
     },
@@ -133,6 +135,7 @@ ATTRIBUTES = {
         "time_s ideal_time_s bound bottleneck flops_per_s bytes_per_s fraction_of_peak fraction_of_bandwidth steps "
         "not_modelled explain against to_dict"
     ),
+    "Solution": "least most values intervals expression method reason latex explain to_dict",
 }
 
 
@@ -161,7 +164,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
 
 DOCUMENTED = (
     "descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "sweeping", "suggesting",
-    "tile_search",
+    "tile_search", "solving", "plot",
 )  # fmt: skip
 
 

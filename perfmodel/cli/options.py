@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+from perfmodel.cli.question_options import add_question_commands
 from perfmodel.cli.unit_options import add_unit_commands
 from perfmodel.cli.warp_options import add_commands
 from perfmodel.errors import PerfModelError
@@ -18,6 +19,7 @@ examples:
   perfmodel estimate "matmul(8, 8192, 8192)" --on h100-sxm --on a100-sxm-80gb
   perfmodel estimate "attention(4096, 4096, 128, heads=32, causal=True)" --fuse stage --on h100-sxm
   perfmodel explain "softmax(m, n)"
+  perfmodel solve "matmul(n, n, n)" n --on h100-sxm --bound compute
 """
 _MACHINES = """\
 examples:
@@ -121,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_commands(partial(_command, commands))
     add_unit_commands(partial(_command, commands))
+    add_question_commands(partial(_command, commands))
     return top
 
 

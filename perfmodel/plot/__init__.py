@@ -9,5 +9,6 @@ from perfmodel.plot.rooflines import roofline
 from perfmodel.plot.sweeps import sweep
 from perfmodel.plot.tile_maps import tile_map
 from perfmodel.plot.traffics import traffic
+from perfmodel.plot.waterfalls import waterfall
 
-__all__ = ["memory", "roofline", "sweep", "tile_map", "traffic"]
+__all__ = ["memory", "roofline", "sweep", "tile_map", "traffic", "waterfall"]

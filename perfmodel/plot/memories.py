@@ -8,7 +8,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.memory import memory_rows
 from perfmodel.graph.programs import Program
-from perfmodel.plot.style import GREY, TEXT, axes, colour, engineering, finish, legend
+from perfmodel.plot.style import GREY, TEXT, axes, checked_bytes, colour, engineering, finish, legend
 from perfmodel.showing import quantity
 
 _NAMED = 7  # tensors that have a colour of their own; the rest stand together
@@ -23,10 +23,12 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
     """
     if not isinstance(program, Program):
         raise PerfModelError(f"memory: expected a program, got {program!r}")
-    resident, steps = memory_rows(program.kernels, program.tensors, program.leaving, program.shared)
+    capacity = checked_bytes(capacity_bytes, "memory")
+    resident, steps = memory_rows(program.kernels, program.tensors, program.returned, program.shared)
     sizes = [_by_tensor([*resident, *rows], program) for rows in steps]
     largest = sorted(
-        {name for each in sizes for name in each}, key=lambda name: -max(each.get(name, 0) for each in sizes)
+        dict.fromkeys(name for each in sizes for name in each),
+        key=lambda name: -max(each.get(name, 0) for each in sizes),
     )
     named = largest[:_NAMED]
     drawn = axes(ax, "memory")
@@ -38,8 +40,9 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
             shade = GREY if name == "others" else colour(number)
             drawn.bar(places, heights, 1.0, base, color=shade, label=name, edgecolor="white", linewidth=0.5)
             base = [below + height for below, height in zip(base, heights, strict=True)]
-    if capacity_bytes is not None:
-        drawn.axhline(float(capacity_bytes), color="black", linestyle="--", label="capacity")
+    if capacity is not None:
+        drawn.axhline(capacity, color="black", linestyle="--", label="capacity")
+    drawn.set_ylim(0, max([*base, capacity or 0.0]) * 1.08 or 1.0)
     _label_kernels(drawn, program)
     engineering(drawn.yaxis, "B")
     legend(drawn, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.plot.style import GREY, TEXT, axes, colour, engineering, finish, legend, listed_of, marker
 from perfmodel.showing import quantity
 
-_SPAN = 30  # how far the axis goes beyond what it shows, as a factor
+_SPAN = 10  # how far the axis goes beyond what it shows, as a factor
 
 
 def roofline(
@@ -32,8 +33,9 @@ def roofline(
 
     A machine's roof is its bandwidth times the intensity up to the ridge point, and its peak for ``dtype`` (that of
     the programs' contractions unless said) beyond. A program stands at its intensity and the FLOP/s that ``effects``
-    gives. With ``path`` arrows lead from each program to the next: the steps of a derivation. ``levels`` adds the
-    roofs of on-chip memories whose bandwidth is known. ``PerfModelError`` for programs with symbols.
+    gives (vector operations beside a matrix unit count too). With ``path`` arrows lead from each program to the next:
+    the steps of a derivation. ``levels`` adds the roofs of on-chip memories whose bandwidth is known.
+    ``PerfModelError`` for programs with symbols.
 
     >>> from perfmodel import matmul
     >>> drawn = roofline(matmul(64, 4096, 4096), matmul(4096, 4096, 4096), on="h100-sxm")
@@ -41,6 +43,8 @@ def roofline(
     ('intensity in FLOP/B', 'log')
     """
     chips = [machine(each) if not isinstance(each, Machine) else each for each in listed_of(on, (str, Path, Machine))]
+    if not chips or any(not is_concrete(peak.flops_per_s) for chip in chips for peak in chip.peaks):
+        raise PerfModelError("roofline: on= expects machines, with numbers for their peaks and bandwidths")
     names = _names(programs, labels)
     kind = dtype if dtype is not None else _format(programs)
     drawn = axes(ax, "roofline")
@@ -48,9 +52,12 @@ def roofline(
     for place, chip in enumerate(chips):
         _roof(drawn, chip, kind, (low, high), place, levels)
         _points(drawn, chip, programs, names, (place, len(chips)), effects, path)
+    for number, name in enumerate(names if len(chips) > 1 else ()):
+        drawn.plot([], [], marker(number), color=GREY, markersize=9, label=name)
     drawn.set_xscale("log")
     drawn.set_yscale("log")
     drawn.set_xlim(low, high)
+    drawn.margins(y=0.12)
     engineering(drawn.yaxis, "FLOP/s")
     legend(drawn, loc="lower right")
     return finish(drawn, f"roofline, {kind}", ("intensity", "FLOP/B"), ("attained", ""))
@@ -62,6 +69,8 @@ def _names(programs: Sequence[Program], labels: Sequence[str] | None) -> list[st
             raise PerfModelError(f"roofline: expected programs, got {each!r}")
         if not is_concrete(each.intensity):
             raise PerfModelError(f"roofline: {each.name} holds symbols; give them values with p.at(...)")
+        if each.intensity == 0:
+            raise PerfModelError(f"roofline: {each.name} does no FLOP, so it has no place on a logarithmic axis")
     if labels is not None and len(labels) != len(programs):
         raise PerfModelError(f"roofline: {len(labels)} labels for {len(programs)} programs")
     return list(labels) if labels is not None else [" -> ".join([title(each), *each.history[1:]]) for each in programs]
@@ -83,7 +92,7 @@ def _roof(drawn: Any, chip: Machine, kind: str, span: tuple[float, float], place
     peak, ridge = float(chip.peak(kind)), float(chip.ridge(kind))
     low, high = span
     drawn.plot([low, ridge, high], [low * peak / ridge, peak, peak], color=colour(place), linewidth=2, label=chip.name)
-    note = f"ridge {ridge:.3g}"
+    note = f"ridge {ridge:.3g} FLOP/B"
     drawn.annotate(
         note, (ridge, peak), textcoords="offset points", xytext=(0, 6), fontsize=TEXT - 2, color=colour(place)
     )
@@ -112,9 +121,10 @@ def _points(
     for number, (each, name) in enumerate(zip(programs, names, strict=True)):
         x, y = float(each.intensity), estimate(each, chip, effects=effects).flops_per_s
         places.append((x, y))
-        label = f"{name}: {quantity(y, 'FLOP/s')}" if chips == 1 else name if place == 0 else None
-        shape = marker(number)
-        drawn.plot([x], [y], shape, color=colour(number + 1 if chips == 1 else place), markersize=9, label=label)
-    for start, stop in zip(places, places[1:], strict=False) if path else ():
-        arrow = {"arrowstyle": "->", "color": GREY, "linewidth": 1.5, "shrinkA": 6, "shrinkB": 6}
+        label = f"{name}: {quantity(y, 'FLOP/s')}" if chips == 1 else None
+        shade = colour(number + 1 if chips == 1 else place)
+        drawn.plot([x], [y], marker(number), color=shade, markersize=9, label=label, zorder=3)
+    for start, stop in pairwise(places) if path else ():
+        arrow = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.4, "shrinkA": 6, "shrinkB": 6}
+        arrow |= {"mutation_scale": 14, "connectionstyle": "arc3,rad=-0.35"}  # beside the roof, not along it
         drawn.annotate("", xy=stop, xytext=start, arrowprops=arrow)

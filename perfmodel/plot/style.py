@@ -80,6 +80,30 @@ def engineering(axis: Any, unit: str) -> None:
     axis.set_major_formatter(EngFormatter(unit=unit))
 
 
+def short_number(value: float, unit: str) -> str:
+    """A number with its prefix as the ticks have it, to three digits.
+
+    >>> short_number(2.716e9, "B"), short_number(36.9e-6, "s").replace("\N{MICRO SIGN}", "u")
+    ('2.72 GB', '36.9 us')
+    """
+    from matplotlib.ticker import EngFormatter
+
+    return str(EngFormatter(unit=unit)(float(f"{value:.3g}")))
+
+
+def checked_bytes(value: Any, verb: str) -> float | None:
+    """A capacity in bytes, None where none is given.
+
+    >>> checked_bytes(233472, "tile_map"), checked_bytes(None, "memory")
+    (233472.0, None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise PerfModelError(f"{verb}: capacity_bytes={value!r}: expected a positive number of bytes")
+    return float(value)
+
+
 def legend(ax: Any, **how: Any) -> None:
     """The legend, where there is more than one series.
 

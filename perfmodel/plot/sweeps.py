@@ -40,24 +40,50 @@ def sweep(
     >>> sizes = range(1, 1025)
     >>> table = DataFrame({"n": sizes, "tile_fill": [n / (-(-n // 128) * 128) for n in sizes]})
     >>> sweep(table, "n", "tile_fill", quanta=128).get_ylabel()
-    'tile_fill'
+    'tile fill'
     """
-    for name in (x, y, *([by] if by is not None else [])):
-        if name not in frame.columns:
-            near = did_you_mean(name, list(frame.columns))
-            raise PerfModelError(f"sweep: no column {name!r}{near}; there are {listed(list(frame.columns))}")
+    _check(frame, (x, y), by)
     drawn = axes(ax, "sweep")
     groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
     for place, (name, part) in enumerate(groups):
         ordered = part.sort_values(x)
         drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
     _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
-    unit = next((found for ending, found in _UNITS.items() if y.endswith(ending)), "")
-    if unit:
-        engineering(drawn.yaxis, unit)
-    drawn.set_ylim(bottom=0)
+    words = _scaled(drawn, y)
+    drawn.set_ylim(min(0.0, float(frame[y].min())), max(0.0, float(frame[y].max())) * 1.05 or None)
     legend(drawn)
-    return finish(drawn, title or f"{y} by {x}", (x, ""), (y, ""))
+    return finish(drawn, title or f"{words} by {x}", (x, ""), (words, ""))
+
+
+def _check(frame: Any, numbers: tuple[str, str], by: str | None) -> None:
+    from pandas.api.types import is_numeric_dtype
+
+    if not hasattr(frame, "columns") or not hasattr(frame, "groupby"):
+        raise PerfModelError(f"sweep: expected a DataFrame such as pm.sweep returns, got {type(frame).__name__}")
+    for name in (*numbers, *([by] if by is not None else [])):
+        if name not in frame.columns:
+            near = did_you_mean(str(name), [str(each) for each in frame.columns])
+            raise PerfModelError(f"sweep: no column {name!r}{near}; there are {listed(list(frame.columns))}")
+    if frame.empty:
+        raise PerfModelError("sweep: the table has no rows")
+    for name in numbers:
+        if not is_numeric_dtype(frame[name]):
+            raise PerfModelError(f"sweep: column {name!r} holds no numbers")
+        if frame[name].isna().all() or frame[name].abs().max() == float("inf"):
+            raise PerfModelError(f"sweep: column {name!r} holds infinities, or nothing but missing values")
+
+
+def _scaled(drawn: Any, name: str) -> str:
+    """The words of a column, its unit (or percent) on the ticks."""
+    from matplotlib.ticker import PercentFormatter
+
+    ending = next((each for each in _UNITS if name.endswith(each)), None)
+    if ending is not None:
+        engineering(drawn.yaxis, _UNITS[ending])
+        name = name.removesuffix("_s") if ending in ("time_s", "_s") else name
+    elif name.startswith("fraction") or name.endswith(("fill", "efficiency")):
+        drawn.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    return name.replace("_", " ")
 
 
 def _mark(drawn: Any, quanta: Any, span: tuple[float, float]) -> None:

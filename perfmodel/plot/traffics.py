@@ -8,11 +8,15 @@ from typing import Any
 from perfmodel.errors import PerfModelError
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
-from perfmodel.plot.style import axes, colour, engineering, finish, legend
+from perfmodel.plot.style import GREY, TEXT, axes, colour, engineering, finish, legend, short_number
+
+_NAMED, _OTHERS = 6, "others"
 
 
 def traffic(*programs: Program, labels: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Bytes that each program moves, stacked by tensor: what is written above what is read, hatched; returns the Axes.
+
+    The six tensors that move most have a colour each, the others stand together. ``PerfModelError`` for symbols.
 
     >>> from perfmodel import attention, fuse
     >>> staged = fuse(attention(1024, 1024, 64), by="stage")
@@ -26,22 +30,43 @@ def traffic(*programs: Program, labels: Sequence[str] | None = None, ax: Any = N
     if len(names) != len(programs):
         raise PerfModelError(f"traffic: {len(names)} labels for {len(programs)} programs")
     drawn = axes(ax, "traffic")
-    rows = [_bytes_by_tensor(each) for each in programs]
-    tensors = list(dict.fromkeys(name for moved in rows for name, _ in moved))
+    rows, tensors = _grouped([_bytes_by_tensor(each) for each in programs])
     for place, moved in enumerate(rows):
         base = 0.0
         for (name, direction), amount in moved.items():
             hatch = "//" if direction == "write" else ""
-            shade = colour(tensors.index(name))
+            shade = _shade(name, tensors)
             drawn.bar(place, amount, 0.6, base, color=shade, hatch=hatch, edgecolor="white")
             base += amount
-    for number, name in enumerate(tensors):
-        drawn.bar(0, 0, color=colour(number), label=name)
+        drawn.text(place, base, short_number(base, "B"), ha="center", va="bottom", fontsize=TEXT - 2)
+    for name in tensors:
+        drawn.bar(0, 0, color=_shade(name, tensors), label=name)
     drawn.bar(0, 0, color="#BBBBBB", hatch="//", edgecolor="white", label="written")
     drawn.set_xticks(range(len(programs)), names, rotation=15 if max(map(len, names)) > 16 else 0)
     engineering(drawn.yaxis, "B")
     legend(drawn, loc="upper right")
     return finish(drawn, "bytes moved, by tensor", ("", ""), ("moved", ""))
+
+
+def _shade(name: str, tensors: list[str]) -> str:
+    return GREY if name == _OTHERS else colour(tensors.index(name))
+
+
+def _grouped(rows: list[dict[tuple[str, str], float]]) -> tuple[list[dict[tuple[str, str], float]], list[str]]:
+    """The tensors that move most by name, and the rest together."""
+    sums: dict[str, float] = {}
+    for moved in rows:
+        for (name, _), amount in moved.items():
+            sums[name] = sums.get(name, 0.0) + amount
+    named = sorted(sums, key=lambda name: -sums[name])[:_NAMED] if len(sums) > _NAMED + 1 else list(sums)
+    found: list[dict[tuple[str, str], float]] = []
+    for moved in rows:
+        kept: dict[tuple[str, str], float] = {}
+        for (name, direction), amount in moved.items():
+            key = (name if name in named else _OTHERS, direction)
+            kept[key] = kept.get(key, 0.0) + amount
+        found.append(dict(sorted(kept.items(), key=lambda item: item[0][1] == "write")))
+    return found, [*named, *([_OTHERS] if len(named) < len(sums) else [])]
 
 
 def _bytes_by_tensor(program: Program) -> dict[tuple[str, str], float]:

@@ -47,6 +47,8 @@ def by_bits(made: str, program: Program, tensor: str, relation: Callable[[Progra
     7
     """
     unknown = dimension(_WORD)
+    if program.symbols:
+        raise SolveError(f"{made}: give {listed(map(str, program.symbols))} values first: p.at(...)")
     stored = {bits: relation(_stored(program, tensor, bits)) for bits in range(1, WIDEST + 1)}
     for each in stored.values():
         if each.difference.free_symbols:

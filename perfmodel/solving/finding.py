@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sympy
 
 from perfmodel.errors import SolveError
+from perfmodel.solving.exactly import difference_at, holds_at
 from perfmodel.solving.integers import by_bisection, by_pieces, by_trying, is_monotone
 from perfmodel.solving.pieces import NotRational
-from perfmodel.solving.reals import by_roots
+from perfmodel.solving.real_intervals import by_roots
 from perfmodel.solving.relations import Relation
 from perfmodel.solving.solutions import (
     ALGEBRA,
@@ -20,8 +22,8 @@ from perfmodel.solving.solutions import (
     real_answer,
     whole_answer,
 )
-from perfmodel.solving.symbolic import by_algebra
-from perfmodel.solving.unknowns import range_of
+from perfmodel.solving.symbolic import by_algebra, without_positive_factors
+from perfmodel.solving.unknowns import among, range_of
 
 
 def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any = None) -> Solution:
@@ -35,8 +37,13 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
         holds = relation.as_sympy().doit()
         raise SolveError(f"{made}: {unknown} does not occur in {relation}, which is {holds} whatever it is")
     if relation.difference.free_symbols != {unknown}:
+        alone = without_positive_factors(relation)
+        if alone.difference.free_symbols == {unknown}:
+            return replace(found_in(made, alone, unknown, within), relation=relation)
         answer, crossings = by_algebra(relation, unknown)
         return Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+    if unknown.is_positive is False:
+        raise SolveError(f"{made}: {unknown} is never positive; sizes and rates are")
     if unknown.is_integer:
         return _whole(made, relation, unknown, within)
     return _real(made, relation, unknown)
@@ -47,7 +54,9 @@ def _real(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
         intervals, crossings = by_roots(relation, unknown)
     except NotRational as why:
         raise SolveError(f"{made}: no closed form in {unknown}: {why}") from None
-    answer = real_answer(unknown, intervals, strict=relation.sign in ("<", ">"))
+    answer = real_answer(
+        unknown, intervals, lambda end: relation.holds(0) if end in crossings else holds_at(relation, unknown, end)
+    )
     reason = "" if intervals else _never(relation, unknown, crossings, "no positive value")
     return Solution(made, unknown, relation, CLOSED, intervals, tuple(crossings), answer, reason)
 
@@ -72,15 +81,18 @@ def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) ->
     nothing = "no whole number" if searched is None else f"no value of {searched[0]} .. {searched[1]}"
     reason = "" if intervals else _never(relation, unknown, crossings, nothing)
     answer = whole_answer(unknown, intervals)
-    return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched)
+    given = () if tried is None else among(unknown, tried)
+    return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched, given)
 
 
 def _never(relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str) -> str:
-    """Why a relation holds nowhere: what its two sides are at the ends, and where they come nearest."""
+    """Why a relation holds nowhere: where its two sides are equal, or what they are at 1."""
     if crossings:
         where = ", ".join(f"{unknown} = {float(each):.4g}" for each in crossings)
         return f"{nothing} satisfies {relation}: its sides are equal at {where}, and not beyond"
-    at = 1 if unknown.is_integer else sympy.S.One
-    left, right = (float(side.xreplace({unknown: sympy.Integer(at)})) for side in (relation.left, relation.right))
-    sides = f"at {unknown} = 1 the sides are {left:.4g} and {right:.4g}"
-    return f"{nothing} satisfies {relation}: {sides}, and they never meet"
+    at = sympy.S.One
+    sides = [difference_at(Relation(side, "==", sympy.S.Zero), unknown, at) for side in (relation.left, relation.right)]
+    if None in sides:
+        return f"{nothing} satisfies {relation}"
+    left, right = (float(side) for side in sides)
+    return f"{nothing} satisfies {relation}: at {unknown} = 1 the sides are {left:.4g} and {right:.4g}"

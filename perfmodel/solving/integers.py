@@ -12,11 +12,14 @@ from typing import Any
 
 import sympy
 
-from perfmodel.errors import ExpressionError, PerfModelError
+from perfmodel.errors import PerfModelError, SolveError
 from perfmodel.expressions import LARGEST_SIZE, compile_formula
-from perfmodel.solving.pieces import pieces_of, roots
+from perfmodel.solving.exactly import difference_at, holds_at
+from perfmodel.solving.pieces import pieces_of, poles, roots
 from perfmodel.solving.relations import Relation
 
+MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
+MOST_SUMMED = 2_000  # values of a formula with sums over blocks, each summed term by term
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
 
@@ -38,7 +41,7 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
                 _extend(found, first, last, holds)
                 start = last + 1
     _extend(found, start, None, holds)
-    return _limited(_joined(found), most), crossings
+    return _limited(joined(found), most), crossings
 
 
 def _extend(found: list[tuple[int, int | None]], first: int, last: int | None, holds: Any) -> None:
@@ -57,7 +60,8 @@ def edges_of(relation: Relation, unknown: sympy.Symbol, low: Any) -> tuple[list[
     pieces = pieces_of(relation.difference, unknown, low)
     crossings = {root for piece in pieces for root in roots(piece.form, unknown, piece.low, piece.high)}
     ends = {piece.low for piece in pieces[1:]}
-    at_ends = {end for end in ends if relation.difference.xreplace({unknown: end}).equals(0)}
+    ends |= {pole for piece in pieces for pole in poles(piece.form, unknown, piece.low, piece.high)}
+    at_ends = {end for end in ends if difference_at(relation, unknown, end) == 0}
     return _ascending(crossings | ends), _ascending(crossings | at_ends)
 
 
@@ -66,10 +70,15 @@ def _ascending(numbers: Iterable[Any]) -> list[Any]:
 
 
 def _exactly(relation: Relation, unknown: sympy.Symbol) -> Any:
-    return lambda value: relation.holds(relation.difference.xreplace({unknown: sympy.Integer(value)}))
+    return lambda value: holds_at(relation, unknown, sympy.Integer(value))
 
 
-def _joined(runs: Iterable[tuple[int, int | None]]) -> Intervals:
+def joined(runs: Iterable[tuple[int, int | None]]) -> Intervals:
+    """Ascending intervals, with those that touch as one.
+
+    >>> joined([(1, 1), (2, 4), (6, None)])
+    ((1, 4), (6, None))
+    """
     found: list[tuple[int, int | None]] = []
     for first, last in runs:
         if found and found[-1][1] is not None and first <= found[-1][1] + 1:
@@ -108,10 +117,20 @@ def _direction(expr: sympy.Expr, unknown: sympy.Symbol) -> int | None:
         return None if inner is None else inner if expr.exp > 0 else -inner
     if isinstance(expr, sympy.Mul) and not all(each.is_nonnegative for each in expr.args):
         return None
-    if isinstance(expr, (sympy.Add, sympy.Mul, sympy.Max, sympy.Min, sympy.ceiling, sympy.floor)):
+    if isinstance(expr, sympy.Sum):
+        return _direction_of_sum(expr, unknown)
+    if isinstance(expr, (sympy.Add, sympy.Mul, sympy.Max, sympy.Min, sympy.ceiling, sympy.floor, sympy.log)):
         found = {_direction(each, unknown) for each in expr.args} - {0}
         return found.pop() if len(found) == 1 else None
     return None
+
+
+def _direction_of_sum(expr: sympy.Sum, unknown: sympy.Symbol) -> int | None:
+    """1 where neither the terms, none of them negative, nor their number falls as the unknown grows."""
+    parts = [expr.function, *(limit[2] for limit in expr.limits)]
+    still = all(not limit[1].has(unknown) for limit in expr.limits)
+    grows = all(_direction(part, unknown) in (0, 1) for part in parts)
+    return 1 if still and grows and expr.function.is_nonnegative else None
 
 
 def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: int | None) -> Intervals:
@@ -125,7 +144,7 @@ def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: in
     if relation.sign == "==":
         upper = by_bisection(relation._replace(sign="<="), unknown, least, most)
         lower = by_bisection(relation._replace(sign=">="), unknown, least, most)
-        return _common(upper, lower)
+        return common(upper, lower)
     first, far = holds(least), least
     while holds(far) == first:
         if far >= (most or LARGEST_SIZE):
@@ -138,7 +157,24 @@ def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: in
     return ((least, near),) if first else ((far, most),)
 
 
-def _common(ones: Intervals, others: Intervals) -> Intervals:
+def without(ones: Intervals, others: Intervals) -> Intervals:
+    """The whole numbers of some intervals that are not in others.
+
+    >>> without(((1, None),), ((5, 8), (10, None)))
+    ((1, 4), (9, 9))
+    """
+    for first, last in others:
+        below: Intervals = ((1, first - 1),) if first > 1 else ()
+        ones = common(ones, below if last is None else (*below, (last + 1, None)))
+    return ones
+
+
+def common(ones: Intervals, others: Intervals) -> Intervals:
+    """The whole numbers that are in both.
+
+    >>> common(((1, 4), (9, None)), ((3, 10),))
+    ((3, 4), (9, 10))
+    """
     found = []
     for first, last in ones:
         for start, stop in others:
@@ -166,19 +202,36 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     """Whether the relation holds at each value; those that rounding leaves open are decided exactly."""
     import numpy
 
+    exactly = _exactly(relation, unknown)
+    if relation.difference.has(sympy.Sum):
+        _few(relation, unknown, len(tried), MOST_SUMMED)
+        return numpy.array([exactly(value) for value in tried.tolist()])
     try:
         found = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown])({unknown: tried})
-    except ExpressionError as error:
-        raise PerfModelError(f"solve: {error}") from None
-    left, right = (numpy.broadcast_to(numpy.asarray(found[side], float), tried.shape) for side in ("left", "right"))
+    except PerfModelError as error:
+        raise SolveError(f"solve: {relation} is tried at {unknown} = {tried[0]} .. {tried[-1]}: {error}; within="
+                         "(least, most) gives another range") from None  # fmt: skip
+    left, right = (numpy.broadcast_to(numpy.asarray(found[side]), tried.shape) for side in ("left", "right"))
+    whole = left.dtype.kind == right.dtype.kind == "i"  # counted, so exact; else floats
+    left, right = (left, right) if whole else (left.astype(float), right.astype(float))
     compared = {"<=": left <= right, ">=": left >= right, "<": left < right, ">": left > right, "==": left == right}
     held = numpy.array(compared[relation.sign])
+    if whole:
+        return held
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
     close = numpy.flatnonzero(numpy.abs(left - right) <= 1e-12 * scale)
-    exactly = _exactly(relation, unknown)
-    for place in close[:10_000].tolist():
+    _few(relation, unknown, len(close), MOST_CLOSE)
+    for place in close.tolist():
         held[place] = exactly(int(tried[place]))
     return held
+
+
+def _few(relation: Relation, unknown: sympy.Symbol, count: int, most: int) -> None:
+    if count > most:
+        raise SolveError(
+            f"solve: {relation}: {count} values of {unknown} need exact numbers, one by one; at most {most} are tried: "
+            "within=(least, most) gives a smaller range"
+        )
 
 
 def runs_of(tried: Any, held: Any) -> Intervals:

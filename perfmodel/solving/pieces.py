@@ -15,7 +15,7 @@ import sympy
 from perfmodel.errors import SolveError
 
 _MOST_PIECES = 400
-_HIGHEST_DEGREE = 12
+_HIGHEST_DEGREE = 30
 
 
 class NotRational(Exception):
@@ -42,6 +42,8 @@ def pieces_of(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any = sym
     >>> len(pieces_of(sympy.Max(n, 100 / n), n, sympy.S(1)))
     2
     """
+    if expr.has(sympy.Sum):
+        raise NotRational("a sum over blocks")
     found = []
     for piece in _cut(expr, unknown, low, high):
         found.append(piece)
@@ -56,7 +58,8 @@ def _cut(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any) -> Iterat
         yield Piece(low, high, expr)
         return
     arguments = _arguments(switch)
-    cuts = {root for one, other in combinations(arguments, 2) for root in roots(one - other, unknown, low, high)}
+    differences = [one - other for one, other in combinations(arguments, 2)]
+    cuts = {edge for each in differences for find in (roots, poles) for edge in find(each, unknown, low, high)}
     edges = [low, *sorted(cuts, key=lambda root: sympy.N(root, 30)), high]
     for left, right in pairwise(edges):
         chosen = _chosen(switch, unknown, between(left, right))
@@ -99,16 +102,33 @@ def between(low: Any, high: Any) -> sympy.Rational:
 def roots(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any) -> list[Any]:
     """Where a quotient of polynomials is 0, between low and high (both left out), ascending.
 
+    ``NotRational`` where it is no such quotient, or of a degree whose roots would take long.
+
     >>> n = sympy.Symbol("n")
     >>> roots(n - 100 / n, n, sympy.S(0), sympy.oo)
     [10]
     """
-    numerator = _polynomial(sympy.fraction(sympy.together(expr))[0], unknown)
-    if numerator.is_zero or numerator.degree() == 0:
+    return _between(sympy.fraction(sympy.together(expr))[0], unknown, low, high)
+
+
+def poles(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any) -> list[Any]:
+    """Where a quotient of polynomials divides by 0, between low and high (both left out), ascending.
+
+    >>> n = sympy.Symbol("n")
+    >>> poles(1 / (n - 5), n, sympy.S(0), sympy.oo)
+    [5]
+    """
+    return _between(sympy.fraction(sympy.together(expr))[1], unknown, low, high)
+
+
+def _between(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any) -> list[Any]:
+    """The roots of a polynomial between two edges, ascending."""
+    polynomial = _polynomial(expr, unknown)
+    if polynomial.is_zero or polynomial.degree() == 0:
         return []
-    if numerator.degree() > _HIGHEST_DEGREE:
-        raise NotRational(f"a polynomial of degree {numerator.degree()}")
-    found = {root for root in numerator.real_roots() if low < root and root < high}
+    if polynomial.degree() > _HIGHEST_DEGREE and len(polynomial.terms()) > 2:
+        raise NotRational(f"a polynomial of degree {polynomial.degree()}")
+    found = {root for root in polynomial.real_roots() if low < root and root < high}
     return sorted(found, key=lambda root: sympy.N(root, 30))
 
 

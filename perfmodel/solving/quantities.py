@@ -71,11 +71,11 @@ class _Ideal:
 
     @property
     def flops_per_s(self) -> Any:
-        return sympy.sympify(self._program.flops) / self.time_s
+        return sympy.sympify(self._program.flops, strict=True) / self.time_s
 
     @property
     def bytes_per_s(self) -> Any:
-        return sympy.sympify(self._program.bytes) / self.time_s
+        return sympy.sympify(self._program.bytes, strict=True) / self.time_s
 
     @property
     def fraction_of_bandwidth(self) -> Any:
@@ -98,7 +98,7 @@ def seconds_of(found: Estimate) -> Any:
 
 
 def _times(kernel: KernelEstimate) -> Any:
-    return sympy.sympify(kernel.repeat)
+    return sympy.sympify(kernel.repeat, strict=True)
 
 
 def _unit_seconds(kernel: KernelEstimate) -> list[Any]:
@@ -110,7 +110,7 @@ def _unit_seconds(kernel: KernelEstimate) -> list[Any]:
 
 
 def _amount(value: Size) -> Any:
-    return sympy.sympify(value)
+    return sympy.sympify(value, strict=True)
 
 
 def _sum(parts: list[Any]) -> Any:

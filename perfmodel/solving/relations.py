@@ -14,7 +14,9 @@ from perfmodel.expressions import dimension, parse_tree
 _SIGNS: dict[type, str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Lt: "<", ast.Gt: ">", ast.Eq: "=="}
 _SYMPY: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "<": sympy.Lt, ">": sympy.Gt, "==": sympy.Eq}
 _CALLS: dict[str, Any] = {"min": sympy.Min, "max": sympy.Max, "ceil": sympy.ceiling, "floor": sympy.floor}
-_LARGEST_EXPONENT = 16
+LARGEST_POWER = 64
+_LARGEST_EXPONENT = 64  # of a number in text
+_MOST_BITS = 4096  # of a number in text
 
 
 class Relation(NamedTuple):
@@ -92,7 +94,21 @@ def relation_of(given: Any, names: Mapping[str, Callable[[], Any]] | None = None
         raise SolveError(
             f"solve: expected a relation such as 2*n**2 <= 80e9, sympy.Eq(a, b) or 'time_s <= 1e-3', got {given!r}"
         )
-    return Relation(exact(given.lhs), "==" if given.rel_op == "==" else given.rel_op, exact(given.rhs))
+    return _checked(Relation(exact(given.lhs), given.rel_op, exact(given.rhs)))
+
+
+def _checked(relation: Relation) -> Relation:
+    """A relation whose symbols have names of their own and whose powers are small enough to work with."""
+    names = [each.name for each in relation.difference.free_symbols]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SolveError(
+            f"solve: {relation} holds different symbols of the name {twice[0]!r}: make them with dims or reals"
+        )
+    powers = [power.exp for power in relation.difference.atoms(sympy.Pow) if power.exp.is_Integer]
+    if any(abs(power) > LARGEST_POWER for power in powers):
+        raise SolveError(f"solve: {relation} holds a power above {LARGEST_POWER}")
+    return relation
 
 
 def exact(value: Any) -> sympy.Expr:
@@ -119,7 +135,7 @@ def _read(text: str, names: Mapping[str, Callable[[], Any]]) -> Relation:
             f"solve: where={text!r}: expected one comparison (<=, >=, <, > or ==), such as 'time_s <= 1e-3'"
         )
     left, right = (_side(each, text, names) for each in (tree.left, tree.comparators[0]))
-    return Relation(left, _SIGNS[type(tree.ops[0])], right)
+    return _checked(Relation(left, _SIGNS[type(tree.ops[0])], right))
 
 
 def _side(node: ast.expr, text: str, names: Mapping[str, Callable[[], Any]]) -> sympy.Expr:
@@ -157,6 +173,12 @@ def _combined(node: ast.BinOp, text: str, names: Mapping[str, Callable[[], Any]]
         return left * right
     if isinstance(node.op, ast.Div) and right != 0:
         return left / right
-    if isinstance(node.op, ast.Pow) and right.is_Integer and abs(right) <= _LARGEST_EXPONENT:
+    if isinstance(node.op, ast.Pow) and right.is_Integer and abs(right) <= _LARGEST_EXPONENT and _small(left, right):
         return left**right
     raise ExpressionError(f"solve: where={text!r}: cannot read {ast.unparse(node)!r}")
+
+
+def _small(base: sympy.Expr, exponent: Any) -> bool:
+    """Whether a power of what text holds stays small enough to write down."""
+    numbers = [part for each in base.atoms(sympy.Rational) for part in (each.p, each.q)]
+    return max([int(each).bit_length() for each in numbers], default=1) * abs(int(exponent)) <= _MOST_BITS

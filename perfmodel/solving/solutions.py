@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import sympy
 from perfmodel.errors import SolveError
 from perfmodel.showing import Text, plain, plain_dict
 from perfmodel.solving.relations import Relation
+
+_MOST_WRITTEN = 8  # intervals that are shown one by one
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
 
@@ -21,6 +24,7 @@ class Solution:
     ``intervals`` are first and last value (None is without end, or above 0 for a real unknown), ``values`` the real
     crossings of the two sides, ``least`` the smallest value that holds, ``expression`` the answer as a sympy relation,
     ``method`` how it was found and ``searched`` the range where it was by trying, ``reason`` why there is none.
+    ``given`` is what the formulas take for granted (that a loop makes two trips), where the answer rests on it.
 
     >>> from perfmodel import matmul, solve
     >>> found = solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -37,6 +41,7 @@ class Solution:
     expression: Any = sympy.false
     reason: str = ""
     searched: tuple[int, int] | None = None
+    given: tuple[Any, ...] = ()
 
     @property
     def least(self) -> Any:
@@ -85,6 +90,35 @@ class Solution:
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
 
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
+    @property
+    def answer(self) -> str:
+        """The answer in words: where the relation holds, or why nowhere.
+
+        >>> from perfmodel import solve
+        >>> solve("3*n >= 10", "n").answer, solve("n*n == 10", "n").answer.split(":")[0]
+        ('n >= 4', 'no whole number satisfies n**2 == 10')
+        """
+        if not self:
+            return self.reason
+        if len(self.intervals) <= _MOST_WRITTEN:
+            return str(self.expression)
+        shown = [str(_between(self.unknown, *each)) for each in self.intervals[:3]]
+        last = _between(self.unknown, *self.intervals[-1])
+        return f"{' | '.join(shown)} | ... | {last}: {len(self.intervals)} intervals"
+
+    @property
+    def how(self) -> str:
+        """The method, with the range that was tried.
+
+        >>> from perfmodel import solve
+        >>> solve("n == 64*ceil(n/64)", "n", within=(1, 200)).how
+        'exhaustive search of 1 .. 200'
+        """
+        return self.method + ("" if self.searched is None else f" of {self.searched[0]} .. {self.searched[1]}")
+
     def explain(self) -> Text:
         """The relation, where its two sides are equal, where it holds, and how that was found.
 
@@ -96,12 +130,13 @@ class Solution:
           answer    n >= 886
           method    closed form
         """
-        lines: list[tuple[str, Any]] = [("holds", self.relation)]
+        lines: list[tuple[str, Any]] = [("holds", self.relation)] if self.relation.difference.free_symbols else []
         if self.values:
             lines.append(("equal at", ", ".join(f"{self.unknown} = {_short(each)}" for each in self.values)))
-        lines.append(("answer", self.reason if not self else self.expression))
-        searched = "" if self.searched is None else f" of {self.searched[0]} .. {self.searched[1]}"
-        lines.append(("method", f"{self.method}{searched}"))
+        lines.append(("answer", self.answer))
+        if self.given:
+            lines.append(("given", " and ".join(map(str, self.given))))
+        lines.append(("method", self.how))
         return Text("\n".join([self.made, *(f"  {name:<9} {value}" for name, value in lines)]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,25 +155,27 @@ class Solution:
                 "values": [_plain(each) for each in self.values],
                 "expression": str(self.expression),
                 "method": self.method,
+                "searched": None if self.searched is None else list(self.searched),
+                "given": [str(each) for each in self.given],
                 "reason": self.reason,
             }
         )
 
     def __repr__(self) -> str:
-        answer = self.expression if self else self.reason
-        return f"{self.made}\n# {answer}; {self.method}"
+        given = f", given {' and '.join(map(str, self.given))}" if self.given else ""
+        return f"{self.made}\n# {self.answer}; {self.how}{given}"
 
 
 def _short(value: Any) -> str:
     """A crossing to four digits, or its formula."""
-    return f"{float(value):.4g}" if sympy.sympify(value).is_number else str(value)
+    return f"{float(value):.4g}" if sympy.sympify(value, strict=True).is_number else str(value)
 
 
 def _plain(value: Any) -> Any:
     """An end as an int, a float or None, a formula as text."""
     if value is None or isinstance(value, int):
         return value
-    found = sympy.sympify(value)
+    found = sympy.sympify(value, strict=True)
     if found is sympy.oo:
         return None
     if found.is_Integer:
@@ -153,31 +190,38 @@ def whole_answer(unknown: sympy.Symbol, intervals: tuple[tuple[int, int | None],
     >>> whole_answer(n, ((1, 4), (9, None)))
     (n >= 9) | (n <= 4)
     """
+    if len(intervals) > _MOST_WRITTEN:
+        return sympy.Or(*[_between(unknown, *each, plainly=True) for each in intervals], evaluate=False)
     return sympy.Or(*[_between(unknown, first, last) for first, last in intervals])
 
 
-def real_answer(unknown: sympy.Symbol, intervals: tuple[tuple[Any, Any], ...], strict: bool) -> Any:
-    """Intervals of a positive real as a relation, their ends in it unless the relation is strict.
+def real_answer(
+    unknown: sympy.Symbol, intervals: tuple[tuple[Any, Any], ...], holds: Callable[[Any], bool] = lambda end: True
+) -> Any:
+    """Intervals of a positive real as a relation, with the ends at which it holds.
 
     >>> b = sympy.Symbol("b", positive=True)
-    >>> real_answer(b, ((sympy.S(3), sympy.oo),), strict=False)
-    b >= 3
+    >>> real_answer(b, ((sympy.S(3), sympy.oo),)), real_answer(b, ((sympy.S(3), sympy.oo),), lambda end: False)
+    (b >= 3, b > 3)
     """
-    return sympy.Or(*[_real_between(unknown, low, high, strict) for low, high in intervals])
+    return sympy.Or(*[_real_between(unknown, low, high, holds) for low, high in intervals])
 
 
-def _real_between(unknown: sympy.Symbol, low: Any, high: Any, strict: bool) -> Any:
-    above, below = (sympy.Gt, sympy.Lt) if strict else (sympy.Ge, sympy.Le)
+def _real_between(unknown: sympy.Symbol, low: Any, high: Any, holds: Callable[[Any], bool]) -> Any:
     if low == high:
         return sympy.Eq(unknown, low)
-    parts = [] if low == 0 else [above(unknown, low)]
-    return sympy.And(*parts, *([] if high is sympy.oo else [below(unknown, high)]))
+    parts = []
+    if low != 0:
+        parts.append((sympy.Ge if holds(low) else sympy.Gt)(unknown, low))
+    if high is not sympy.oo:
+        parts.append((sympy.Le if holds(high) else sympy.Lt)(unknown, high))
+    return sympy.And(*parts)
 
 
-def _between(unknown: sympy.Symbol, first: int, last: int | None) -> Any:
+def _between(unknown: sympy.Symbol, first: int, last: int | None, plainly: bool = False) -> Any:
     if first == last:
         return sympy.Eq(unknown, first)
     above, below = sympy.Ge(unknown, first, evaluate=False), sympy.Le(unknown, last or 0, evaluate=False)
     if last is None:
         return above
-    return below if first == 1 else sympy.And(above, below)
+    return below if first == 1 else sympy.And(above, below, evaluate=not plainly)

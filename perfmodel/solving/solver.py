@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from perfmodel.expressions import dimension
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.solving.bits import bits_asked, by_bits
+from perfmodel.solving.domains import steady, taken_for_granted, within_domain
 from perfmodel.solving.estimated import by_estimates
+from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
 from perfmodel.solving.relations import Relation, relation_of
 from perfmodel.solving.solutions import Solution
-from perfmodel.solving.unknowns import prepared, range_of, unknown_of
+from perfmodel.solving.unknowns import ESTIMATED, prepared, range_of, unknown_of
 
 
 def solve(
@@ -44,7 +47,7 @@ def solve(
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
     unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range. ``SolveError`` where the question cannot be asked.
+    estimated at each value of the range, 1 .. 2^14 unless said. ``SolveError`` where the question cannot be asked.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -67,11 +70,34 @@ def solve(
     symbol = dimension("bits") if bits is not None else unknown_of(subject, chip, unknown)
     made = _made(subject, chip, symbol, asked[0], {"bound": bound, "fits": True, "where": where}[asked[0]])
     if bits is not None:
+        if effects != "ideal":
+            raise SolveError(f"{made}: bits are solved for with ideal times, not effects={effects!r}")
         return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
     program = prepared(subject, symbol)
     if effects != "ideal":
-        return by_estimates(made, program, chip, symbol, where, effects, range_of(within))
-    return found_in(made, _relation(program, chip, bound, fits, where), symbol, within)
+        return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
+    return _by_formulas(made, program, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within)
+
+
+def _by_formulas(
+    made: str, program: Program, symbol: sympy.Symbol, asked: Callable[[Program], Relation], where: Any, within: Any
+) -> Solution:
+    """The solution of the relation that a program's formulas make, within the domain of those formulas."""
+    relation, words = asked(program), where if isinstance(where, str) else ""
+    moves = any(each.difference.has(symbol) for each in taken_for_granted(program, words))
+    if moves and symbol.is_integer and not relation.difference.free_symbols:
+        found = steady(made, relation, symbol)
+    else:
+        found = found_in(made, relation, symbol, within)
+    values = None if within is None else range_of(within)
+    tried = ((1, None),) if values is None else ((values[0], values[-1]),)
+
+    def holds(value: int) -> bool:
+        if values is not None and value not in values:
+            return False
+        return holds_at(asked(program.at({symbol.name: value})), symbol, sympy.Integer(value))
+
+    return within_domain(found, program, words, holds, tried)
 
 
 def _machine(on: str | Path | Machine) -> Machine:
@@ -88,7 +114,10 @@ def _relation(program: Program, chip: Machine | None, bound: Any, fits: bool, wh
 
 def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any], within: Any) -> Solution:
     if more is not None or asked != (None, False, None):
-        raise SolveError("solve: of a relation, give the unknown alone: solve(2*n**2 <= 80e9, n)")
+        raise SolveError(
+            f"solve: expected a program, or a relation with the unknown alone as in solve(2*n**2 <= 80e9, n); got "
+            f"{given!r}; describe(...) reads a program from text"
+        )
     relation = relation_of(given)
     symbol = unknown_of(relation, None, unknown)
     return found_in(f"solve({relation}, {symbol})", relation, symbol, within)

@@ -1,7 +1,8 @@
 """A relation solved for one symbol while others stay: the unknown on one side, the rest on the other.
 
-Works where left - right is of degree one or two in the unknown. Dimensions and rates are positive, which often tells
-the sign of the unknown's factor; where it does not, the answer says for which side of that sign it holds.
+Works where left - right is of degree one or two in the unknown, or has one power of it. Dimensions and rates are
+positive, which often tells the sign of the unknown's factor; where it does not, the answer says for which side of that
+sign it holds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,24 @@ def by_algebra(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any
     return _solved(relation, unknown)
 
 
+def without_positive_factors(relation: Relation) -> Relation:
+    """The relation against 0 without what multiplies left - right and is positive: sizes and rates that cancel.
+
+    >>> b, d = sympy.symbols("b d", positive=True)
+    >>> print(without_positive_factors(Relation(2 * b * d**2, ">=", 300 * d**2)))
+    2*b - 300 >= 0
+    """
+    numerator, denominator = sympy.fraction(sympy.together(relation.difference))
+    if not denominator.is_positive or numerator.has(sympy.Max, sympy.Min, sympy.Piecewise, sympy.Sum):
+        return relation
+    try:
+        constant, factors = sympy.factor_list(numerator)
+    except sympy.PolynomialError:
+        return relation
+    kept = [factor**power for factor, power in factors if not factor.is_positive]
+    return Relation(sympy.expand(sympy.Mul(constant, *kept)), relation.sign, sympy.S.Zero)
+
+
 def _switched(relation: Relation) -> tuple[Any, list[Relation]] | None:
     """A comparison with the largest or smallest of several as comparisons with each: all of them, or any."""
     for side, other, sign in ((relation.left, relation.right, relation.sign),
@@ -45,18 +64,48 @@ def _switched(relation: Relation) -> tuple[Any, list[Relation]] | None:
 
 def _solved(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any]]:
     numerator, denominator = sympy.fraction(sympy.together(relation.difference))
-    try:
-        polynomial = sympy.Poly(sympy.expand(numerator), unknown)
-    except sympy.PolynomialError:
-        polynomial = None
-    bad = polynomial is None or polynomial.degree() not in (1, 2) or not denominator.is_positive
-    if polynomial is None or bad or any(each.has(unknown) for each in polynomial.all_coeffs()):
+    polynomial = _polynomial(numerator, unknown)
+    solved = None if polynomial is None or not denominator.is_positive else _form(polynomial)
+    if solved is None:
         raise SolveError(
             f"solve: {relation} has no closed form in {unknown} while {_others(relation, unknown)} stay symbols; give "
             "them values with p.at(...)"
         )
-    solved = _linear if polynomial.degree() == 1 else _square
-    return solved(relation, unknown, polynomial)
+    found: tuple[Any, list[Any]] = solved(relation, unknown, polynomial)
+    return found
+
+
+def _polynomial(numerator: sympy.Expr, unknown: sympy.Symbol) -> Any:
+    """The numerator as a polynomial, powers of the positive unknown that all terms share divided out; else None."""
+    try:
+        found = sympy.Poly(sympy.expand(numerator), unknown)
+    except sympy.PolynomialError:
+        return None
+    if any(each.has(unknown) for each in found.coeffs()) or found.is_zero:
+        return None
+    shared = min(power for (power,) in found.monoms())
+    return sympy.Poly({(power - shared,): factor for (power,), factor in found.terms()}, unknown)
+
+
+def _form(polynomial: Any) -> Any:
+    """What solves a polynomial of this form."""
+    if polynomial.degree() == 1:
+        return _linear
+    if polynomial.degree() == 2 and len(polynomial.terms()) == 3:
+        return _square
+    return _power if len(polynomial.terms()) == 2 else None
+
+
+def _power(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple[Any, list[Any]]:
+    """``a * unknown**d + c`` with a positive and c not: the root is the d-th root of -c / a."""
+    factor, constant = polynomial.LC(), polynomial.TC()
+    if factor.is_negative:
+        factor, constant = -factor, -constant
+        relation = Relation(relation.left, _TURNED[relation.sign], relation.right)
+    if not (factor.is_positive and constant.is_negative):
+        raise SolveError(f"solve: {relation}: the sign of a factor of {unknown} is not known; give symbols values")
+    root = sympy.root(sympy.factor(-constant / factor), polynomial.degree())
+    return Relation(unknown, relation.sign, root).as_sympy(), [root]
 
 
 def _others(relation: Relation, unknown: sympy.Symbol) -> str:

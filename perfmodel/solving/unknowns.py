@@ -14,6 +14,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.solving.relations import Relation
 
 SEARCHED = 2**20  # the range that is tried where nothing else is said: no model dimension is larger
+ESTIMATED = 2**14  # the same for real estimates, of which there are a hundred thousand a second
 _MOST_TRIED = 2**26
 
 
@@ -78,6 +79,18 @@ def range_of(within: Any, most: int = SEARCHED) -> Sequence[int]:
     if isinstance(within, Iterable) and not isinstance(within, (str, bytes)):
         return _checked(sorted({_whole(each) for each in within}))
     raise SolveError(f"solve: within={within!r}: expected (least, most), a range or a list of whole numbers")
+
+
+def among(unknown: sympy.Symbol, values: Sequence[int]) -> tuple[str, ...]:
+    """What an answer takes for granted that tried some values of a range, not all: intervals are of neighbours tried.
+
+    >>> n = sympy.Symbol("n")
+    >>> among(n, range(1, 9)), among(n, [2, 8])
+    ((), ('n is one of 2 values tried from 2 to 8',))
+    """
+    if isinstance(values, range) and values.step == 1:
+        return ()
+    return (f"{unknown} is one of {len(values)} values tried from {values[0]} to {values[-1]}",)
 
 
 def _checked(values: Sequence[int]) -> Sequence[int]:

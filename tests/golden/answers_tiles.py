@@ -6,7 +6,7 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import KIB, MIB, bytes_of, elements_of, figures, least, moved, per, stored
+from golden.tools import KIB, MIB, bytes_of, elements_of, figures, moved, per, stored
 
 
 def square_tiles(n: int, size: int, width: float = 4) -> pm.Program:
@@ -14,7 +14,7 @@ def square_tiles(n: int, size: int, width: float = 4) -> pm.Program:
     return pm.tile(pm.matmul(n, n, n, dtype=stored(width)), m=size, n=size)
 
 
-def block_of(rows: int, columns: int, depth: int, dtype: Any, **options: Any) -> pm.Program:
+def block_of(rows: Any, columns: Any, depth: Any, dtype: Any, **options: Any) -> pm.Program:
     """A product of any size in tiles of the output, with loops over tiles of the reduced label."""
     p = pm.matmul("m", "n", "k", dtype=dtype)
     return pm.tile(p, m=rows, n=columns, stream={"k": depth}, **options)
@@ -94,10 +94,9 @@ def one_column_more(given: Inputs) -> dict[str, Any]:
 def largest_square_tile(given: Inputs) -> dict[str, Any]:
     """The two tiles are those of the inputs: the accumulator is in registers."""
 
-    def too_large(size: int) -> bool:
-        return bool(held(block_of(size, size, size, stored(given["b"])), "staged") > given["smem"])
-
-    return {"T_max": least(too_large) - 1}
+    size = pm.dims("T")
+    staged = held(block_of(size, size, size, stored(given["b"])), "staged")
+    return {"T_max": pm.solve(staged <= given["smem"], size).most}
 
 
 @answers("s0-6.6-double-buffer")
@@ -206,11 +205,9 @@ def accesses(program: pm.Program) -> Any:
 def most_keys(d: int, room: int) -> int:
     """Keys of a block of which K and V, and as many rows of Q and O, fit in so many elements."""
 
-    def too_many(keys: int) -> bool:
-        block = pm.attention(keys, keys, d)
-        return bool(sum(elements_of(block.tensors[name]) for name in "QKVO") > room)
-
-    return least(too_many) - 1
+    keys = pm.dims("keys")
+    block = pm.attention(keys, keys, d)
+    return int(pm.solve(sum(elements_of(block.tensors[name]) for name in "QKVO") <= room, keys).most)
 
 
 @answers("s0-8.5-io", "o-fa-io-*")

@@ -7,7 +7,7 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import FREE, attained, bytes_of, chip, figures, least, per
+from golden.tools import FREE, attained, bytes_of, chip, figures, per
 
 N = pm.dims("n")
 
@@ -51,13 +51,14 @@ def _training_flops(parameters: Any, tokens: Any) -> Any:
 def attention_equals_projections(given: Inputs) -> dict[str, Any]:
     width = int(given["D"])
 
-    def attention(t: int) -> Any:
+    def attention(t: Any) -> Any:
         return pm.grad(pm.attention(t, t, 128, heads=width // 128)).flops_by_unit["matrix"]
 
-    def projections(t: int) -> Any:
+    def projections(t: Any) -> Any:
         return 4 * pm.grad(pm.matmul(t, width, width)).flops
 
-    return {"T": least(lambda t: attention(t) >= projections(t))}
+    t = pm.dims("t")
+    return {"T": int(pm.solve(attention(t) >= projections(t), t))}
 
 
 @answers("o-sb-train-total")
@@ -81,7 +82,8 @@ def six_n_d(given: Inputs) -> dict[str, Any]:
 
 @answers("o-chin-opt")
 def compute_optimal(given: Inputs) -> dict[str, Any]:
-    parameters = least(lambda n: _training_flops(n, 20 * n) >= given["C"])
+    n = pm.dims("n")
+    parameters = int(pm.solve(_training_flops(n, 20 * n) >= given["C"], n))
     return {"N": parameters, "D": 20 * parameters}
 
 

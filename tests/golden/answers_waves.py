@@ -6,10 +6,10 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import figures, least
+from golden.tools import figures
 
 
-def of_square(n: int, tile: Any, units: int) -> pm.mechanisms.Waves:
+def of_square(n: Any, tile: Any, units: int) -> pm.mechanisms.Waves:
     """The waves of an n x n output."""
     return pm.waves(pm.tile_grid(n, n, tile=tile), units=units)
 
@@ -29,10 +29,11 @@ def waves_of_a_square(given: Inputs) -> dict[str, Any]:
 
 @answers("s0-ex7")
 def last_square_of_one_wave(given: Inputs) -> dict[str, Any]:
-    def found(n: int) -> pm.mechanisms.Waves:
+    def found(n: Any) -> pm.mechanisms.Waves:
         return of_square(n, given["T"], given["sms"])
 
-    after = least(lambda n: found(n).waves > 1)
+    n = pm.dims("n")
+    after = pm.solve(found(n).waves <= 1, n).most + 1
     return {
         "n_max": after - 1,
         "tiles": found(after - 1).blocks,
@@ -65,10 +66,10 @@ def full_wave(given: Inputs) -> dict[str, Any]:
 
 @answers("F05")
 def splits_that_fill_a_card(given: Inputs) -> dict[str, Any]:
-    heads = 12
+    heads, parts = 12, pm.dims("parts")
 
     def splits(units: int) -> int:
-        return least(lambda parts: pm.waves(heads * parts, units=units).waves > 1) - 1
+        return int(pm.solve(pm.waves(heads * parts, units=units).waves <= 1, parts).most)
 
     a100, h100, pcie = given["SM"]
     return {

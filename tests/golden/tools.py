@@ -81,9 +81,10 @@ def least(holds: Callable[[int], bool]) -> int:
     return high
 
 
-def compute_bound_from(program: Callable[[int], pm.Program], machine: pm.Machine) -> int:
+def compute_bound_from(program: Callable[[Any], pm.Program], machine: pm.Machine) -> int:
     """The least n from which ``program(n)`` is bound by compute."""
-    return least(lambda n: pm.estimate(program(n), machine).bound == "compute")
+    n = pm.dims("n")
+    return int(pm.solve(program(n), machine, n, bound="compute"))
 
 
 def per(count: Any, *symbols: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.integers import edges_of
 from perfmodel.solving.pieces import between
 from perfmodel.solving.relations import Relation
@@ -22,15 +23,15 @@ def by_roots(relation: Relation, unknown: sympy.Symbol) -> tuple[RealIntervals, 
     (((3, oo),), [3])
     """
     cuts, crossings = edges_of(relation, unknown, sympy.S.Zero)
-    if relation.sign == "==":
-        return tuple((each, each) for each in crossings), crossings
     edges = [sympy.S.Zero, *cuts, sympy.oo]
     found: list[tuple[Any, Any]] = []
     for low, high in pairwise(edges):
-        if not relation.holds(relation.difference.xreplace({unknown: between(low, high)})):
-            continue
-        if found and found[-1][1] == low:
-            found[-1] = (found[-1][0], high)
-        else:
-            found.append((low, high))
+        at_low = low != 0 and (relation.holds(0) if low in crossings else holds_at(relation, unknown, low))
+        if holds_at(relation, unknown, between(low, high)):
+            if at_low and found and found[-1][1] == low:
+                found[-1] = (found[-1][0], high)
+            else:
+                found.append((low, high))
+        elif at_low and not (found and found[-1][1] == low):
+            found.append((low, low))  # the two sides touch
     return tuple(found), crossings

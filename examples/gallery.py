@@ -1,0 +1,96 @@
+"""Every kind of picture that perfmodel draws, as files: python examples/gallery.py [FOLDER]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib import pyplot
+
+import perfmodel as pm
+
+N, TILE, SMS = pm.dims("n"), (256, 128), 108  # an A100, and a tile that its libraries use
+
+
+def staged_attention() -> list[pm.Program]:
+    """One derivation: an op a kernel, the textbook's three kernels, and one kernel that streams K and V."""
+    naive = pm.attention(4096, 4096, 128, heads=8)
+    streamed = pm.tile(pm.online(pm.fuse(naive), "kv"), grid={"kv_head": 1, "q": 128}, stream={"kv": 64})
+    return [naive, pm.fuse(naive, by="stage"), streamed]
+
+
+STAGES = ["one op a kernel", "three kernels", "fused, online, tiled"]
+
+
+def roofline() -> Any:
+    """A projection at growing batch: from bound by memory to bound by compute."""
+    batches = (1, 8, 64, 512, 4096)
+    steps = [pm.gemv(8192, 8192, batch=b) for b in batches]
+    return pm.plot.roofline(*steps, on="h100-sxm", labels=[f"batch {b}" for b in batches])
+
+
+def derivation() -> Any:
+    """FlashAttention derived, as a path under the roof."""
+    return pm.plot.roofline(*staged_attention(), on="h100-sxm", labels=STAGES, path=True)
+
+
+def machines() -> Any:
+    """Two shapes on three chips."""
+    shapes = [pm.matmul(64, 8192, 8192), pm.matmul(4096, 4096, 4096)]
+    chips = ["a100-sxm-80gb", "h100-sxm", "b200-sxm"]
+    return pm.plot.roofline(*shapes, on=chips, labels=["m = 64", "m = 4096"], effects="real")
+
+
+def sawtooth() -> Any:
+    """Blocks and waves: how much of an A100 a square matmul keeps busy."""
+    sizes = range(1024, 4097)
+    busy = pm.compile_formula(pm.waves(pm.tile_grid(N, N, tile=TILE), units=SMS).efficiency)(n=list(sizes))
+    table = pd.DataFrame({"n": sizes, "efficiency": busy})
+    title = "n x n matmul, tiles of 256 x 128 on 108 SMs"
+    return pm.plot.sweep(table, "n", "efficiency", quanta=256, title=title)
+
+
+def waterfall() -> Any:
+    """One row of blocks too many, effect by effect."""
+    sizes = (1792, 1793)
+    found = [pm.estimate(pm.matmul(n, n, n), "a100-sxm-80gb") for n in sizes]
+    return pm.plot.waterfall(*found, labels=[f"n = {n}" for n in sizes])
+
+
+def traffic() -> Any:
+    """What each staging of attention moves."""
+    return pm.plot.traffic(*staged_attention(), labels=STAGES)
+
+
+def memory() -> Any:
+    """What is alive while the three kernels of attention run."""
+    return pm.plot.memory(staged_attention()[1])
+
+
+def tile_map() -> Any:
+    """Bytes by tile, and which tiles an SM's shared memory holds."""
+    shared = 228 * 1024  # an H100's
+    square = pm.matmul(4096, 4096, 4096)
+    return pm.plot.tile_map(square, "m", "n", stream={"k": 64}, capacity_bytes=shared)
+
+
+PICTURES: tuple[Callable[[], Any], ...] = (
+    roofline, derivation, machines, sawtooth, waterfall, traffic, memory, tile_map,
+)  # fmt: skip
+
+
+def draw(folder: Path) -> None:
+    """Write each picture; the same input gives the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for picture in PICTURES:
+        path = folder / f"{picture.__name__}.png"
+        picture().figure.savefig(path, dpi=90, metadata={"Software": None})
+        pyplot.close("all")
+        print(f"{path}: {picture.__doc__}")
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/gallery"))

@@ -1,0 +1,134 @@
+"""Where a program's formulas hold: its sizes exist, and its loops make the trips that the formulas assume.
+
+Values at which a loop is dropped (a tile at least as large as its extent) are counted anew, one by one; where there
+are too many of them, the answer says what it takes for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from perfmodel.expressions import as_expression, is_concrete
+from perfmodel.graph.programs import Program
+from perfmodel.solving.exactly import holds_at
+from perfmodel.solving.finding import found_in
+from perfmodel.solving.integers import Intervals, common, joined, without
+from perfmodel.solving.relations import Relation, relation_of
+from perfmodel.solving.solutions import CLOSED, Solution, whole_answer
+
+_MOST_ANEW = 256
+_BY_GRID = ("footprint_bytes", "issued_flops")  # what a block holds or issues: less where the tile is the extent
+
+
+def sizes_exist(program: Program) -> list[Relation]:
+    """The sizes of labels that are not positive at every value of their symbols.
+
+    >>> from perfmodel import conv2d
+    >>> [str(each) for each in sizes_exist(conv2d(height="n", width="n", c_in=8, c_out=8))]
+    ['n - 2 >= 1']
+    """
+    sizes = dict.fromkeys(as_expression(size) for size in program.labels.values() if not is_concrete(size))
+    return [Relation(size, ">=", sympy.S.One) for size in sizes if not size.is_positive]
+
+
+def taken_for_granted(program: Program, asked: str) -> list[Relation]:
+    """What the formulas of a program assume of its loops, and, for what a block holds, of its grid.
+
+    >>> from perfmodel import matmul, tile
+    >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
+    >>> [[str(each) for each in taken_for_granted(tiled, asked)] for asked in ("bytes", "footprint_bytes")]
+    [['n > 32'], ['n > 32', 'n > 128']]
+    """
+    found = [relation_of(each) for each in program.assumptions]
+    if any(name in asked for name in _BY_GRID):
+        tiled = [item.tiled for item in program.counted if item.tiled is not None]
+        trips = [each.trips[label] for each in tiled for label in each.grid]
+        found += [
+            Relation(as_expression(trip.extent), ">", as_expression(trip.size))
+            for trip in trips
+            if not (is_concrete(trip.extent) and is_concrete(trip.size))
+        ]
+    return list(dict.fromkeys(found))
+
+
+def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
+    """The solution of a relation without the unknown: every value or none, before the domain is looked at.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> steady("solve(...)", Relation(sympy.S(3), "<=", sympy.S(4)), n).intervals
+    ((1, None),)
+    """
+    intervals = ((1, None),) if relation.holds(relation.difference) else ()
+    answer = whole_answer(unknown, intervals)
+    return Solution(
+        made, unknown, relation, CLOSED, intervals, (), answer, f"{relation} nowhere" if not intervals else ""
+    )
+
+
+def within_domain(
+    found: Solution, program: Program, asked: str, holds: Callable[[int], bool], tried: Intervals
+) -> Solution:
+    """A solution of a program's formulas, where they hold; elsewhere each value is counted anew by ``holds``.
+
+    >>> from perfmodel import dims, matmul, solve, tile
+    >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
+    >>> solve(tiled, dims("n"), where="footprint_bytes == 6144").intervals  # 3 * 32^2 * 2, no loop
+    ((32, 32),)
+    """
+    exist, granted = sizes_exist(program), taken_for_granted(program, asked)
+    if not exist and not granted:
+        return found
+    if not found.unknown.is_integer or found.method == "algebra":
+        return replace(found, given=(*found.given, *(each.as_sympy() for each in (*exist, *granted))))
+    sizes = common(tried, where_all(exist, found.unknown))
+    trusted = where_all(granted, found.unknown)
+    beyond = without(sizes, trusted)
+    intervals, given = common(found.intervals, common(sizes, trusted)), ()
+    if beyond:
+        anew = _anew(beyond, holds, in_size=any(_has(size, found.unknown) for size in program.labels.values()))
+        given = () if anew is not None else tuple(each.as_sympy() for each in granted)
+        intervals = joined(sorted([*intervals, *(anew or ())]))
+    reason = "" if intervals else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"
+    answer = whole_answer(found.unknown, intervals)
+    return replace(found, intervals=intervals, expression=answer, reason=reason, given=(*found.given, *given))
+
+
+def _has(size: Any, unknown: sympy.Symbol) -> bool:
+    return unknown in getattr(size, "free_symbols", ())
+
+
+def where_all(relations: Sequence[Relation], unknown: sympy.Symbol) -> Intervals:
+    """The whole numbers at which all of some relations hold; those without the unknown stand as they are.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> where_all([Relation(n, ">=", sympy.Integer(3)), Relation(n, "<", sympy.Integer(9))], n)
+    ((3, 8),)
+    """
+    found: Intervals = ((1, None),)
+    for each in relations:
+        if each.difference.has(unknown):
+            found = common(found, found_in("solve", each, unknown).intervals)
+        elif not holds_at(each, unknown, sympy.S.One):
+            return ()
+    return found
+
+
+def _anew(beyond: Intervals, holds: Callable[[int], bool], in_size: bool) -> Intervals | None:
+    """Which values hold, each counted anew; None where they are too many.
+
+    A tile beyond every extent drops its loop, whatever its size is: one value tells for all of them.
+    """
+    found: list[tuple[int, int | None]] = []
+    for first, last in beyond:
+        if last is None and not in_size:
+            if holds(first):
+                found.append((first, None))
+        elif last is None or last - first >= _MOST_ANEW:
+            return None
+        else:
+            found += [(value, value) for value in range(first, last + 1) if holds(value)]
+    return joined(found)

@@ -1,0 +1,34 @@
+"""Memory: the highest stack is what the program needs at once."""
+
+from __future__ import annotations
+
+import pytest
+
+import perfmodel as pm
+
+STAGED = pm.fuse(pm.attention(512, 512, 64), by="stage")
+
+
+def test_the_highest_stack_is_the_memory() -> None:
+    drawn = pm.plot.memory(STAGED, capacity_bytes=10**6)
+    stacks: dict[float, float] = {}
+    for each in drawn.patches:
+        stacks[each.get_x()] = stacks.get(each.get_x(), 0.0) + each.get_height()
+    assert len(stacks) == len(STAGED.kernels)
+    assert max(stacks.values()) == STAGED.memory_bytes
+    assert [line.get_ydata()[0] for line in drawn.get_lines()] == [10**6]
+    assert [text.get_text() for text in drawn.get_xticklabels()] == [kernel.name for kernel in STAGED.kernels]
+    assert drawn.yaxis.get_major_formatter()(2e6, 0) == "2 MB"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pm.plot.memory(3), "expected a program"),
+        (lambda: pm.plot.memory(pm.matmul("n", 8, 8)), "holds symbols"),
+        (lambda: pm.plot.memory(STAGED, "big"), "positive number of bytes"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
+    with pytest.raises(pm.PerfModelError, match=message):
+        call()

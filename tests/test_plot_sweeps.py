@@ -1,0 +1,53 @@
+"""Sweeps: lines are the table's columns, quanta its tile sizes' multiples."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+
+import perfmodel as pm
+
+TABLE = pd.DataFrame({"n": [3, 1, 2, 1, 2, 3], "time_s": [9e-6, 1e-6, 4e-6, 2e-6, 5e-6, 8e-6], "on": list("aaabbb")})
+
+
+def test_lines_are_the_columns_in_order() -> None:
+    drawn = pm.plot.sweep(TABLE, "n", by="on")
+    first, second = drawn.get_lines()
+    assert [list(axis) for axis in first.get_data()] == [[1, 2, 3], [1e-6, 4e-6, 9e-6]]
+    assert [list(axis) for axis in second.get_data()] == [[1, 2, 3], [2e-6, 5e-6, 8e-6]]
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["a", "b"]
+    assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("n", "time")
+    assert drawn.yaxis.get_major_formatter()(4e-3, 0) == "4 ms"
+
+
+def test_quanta_are_marked_at_their_multiples() -> None:
+    table = pd.DataFrame({"n": range(100, 521), "tile_fill": [0.5] * 421})
+    drawn = pm.plot.sweep(table, "n", "tile_fill", quanta=128)
+    assert [line.get_xdata()[0] for line in drawn.get_lines()[1:]] == [128, 256, 384, 512]
+    assert drawn.yaxis.get_major_formatter()(0.5, 0) == "50%"
+    many = pm.plot.sweep(table, "n", "tile_fill", quanta=1)
+    assert len(many.get_lines()) <= 66  # marks stand apart, at multiples of a multiple
+
+
+def test_ax_goes_in_and_comes_out() -> None:
+    _, ax = pyplot.subplots()
+    assert pm.plot.sweep(TABLE, "n", title="mine", ax=ax) is ax
+    assert ax.get_title() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pm.plot.sweep(TABLE, "n", "time_ms"), "no column 'time_ms'"),
+        (lambda: pm.plot.sweep(TABLE, "n", by="of"), "no column 'of'"),
+        (lambda: pm.plot.sweep(TABLE, "n", "on"), "holds no numbers"),
+        (lambda: pm.plot.sweep(TABLE[:0], "n"), "no rows"),
+        (lambda: pm.plot.sweep({"n": [1]}, "n"), "expected a DataFrame"),
+        (lambda: pm.plot.sweep(TABLE, "n", quanta=0), "positive whole numbers"),
+        (lambda: pm.plot.sweep(TABLE.assign(time_s=float("inf")), "n"), "holds infinities"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
+    with pytest.raises(pm.PerfModelError, match=message):
+        call()
