@@ -19,7 +19,11 @@ _HIGHEST_DEGREE = 30
 
 
 class NotRational(Exception):
-    """The formula holds what has no polynomial form, such as a ceiling: it is searched instead."""
+    """The formula holds what has no polynomial form, such as a ceiling: it is searched instead.
+
+    >>> str(NotRational("ceiling(n/64)"))
+    'ceiling(n/64)'
+    """
 
 
 class Piece(NamedTuple):
