@@ -37,6 +37,7 @@ _HOME = homes_of(
             "square sum tanh where workload"
         ),
         "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute split tile unfuse",
+        "perfmodel": "recipes",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",

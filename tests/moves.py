@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -54,6 +54,7 @@ RULES = (
     "rolled around its end",
     "reads a tensor through a window",  # none does
     "split or pad, not both",
+    "cannot be spilled",  # by the loops that there are
 )
 
 
@@ -78,8 +79,20 @@ def tile(program: pm.Program, data: st.DataObject) -> pm.Program:
     """Some kernels cut at a level; a second time at a level, it is cut anew."""
     level = data.draw(st.sampled_from(["l2", "shared", "registers"]))
     for name, grid, stream in data.draw(cuts(program)):
-        program = allowed(program, partial(pm.tile, program, grid=grid, stream=stream, only=name, level=level))
+        told: dict[str, Any] = {"grid": grid, "stream": stream, "level": level, "only": name}
+        if len(stream) > 1 and data.draw(st.booleans()):
+            told["spill"] = data.draw(
+                st.lists(st.sampled_from(carried(program, name, stream)), unique=True, min_size=1)
+            )
+        program = allowed(program, partial(pm.tile, program, **told))
     return program
+
+
+def carried(program: pm.Program, name: str, stream: Mapping[str, int]) -> list[str]:
+    """What a kernel may have to carry on from trip to trip: what reduces a streamed label; else all that it makes."""
+    ops = [op for kernel in program.kernels if kernel.name == name for op in kernel.ops]
+    found = [op.output.tensor.name for op in ops if set(op.reduced) & stream.keys()]
+    return found or [op.output.tensor.name for op in ops]
 
 
 def online(program: pm.Program, data: st.DataObject) -> pm.Program:
@@ -138,6 +151,16 @@ def split(program: pm.Program, data: st.DataObject) -> pm.Program:
     return allowed(program, partial(pm.split, program, only=name, **told))
 
 
+def online_in_parts(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """All kernels fused, one reduced label online, and that one in parts: flash-decoding, where it is attention."""
+    labels = sorted({label for op in program.ops for label in op.reduced})
+    if not labels:
+        return program
+    label, parts = data.draw(st.sampled_from(labels)), data.draw(st.integers(2, 3))
+    made = allowed(program, lambda: pm.split(pm.online(pm.fuse(program), label), **{label: parts}))
+    return made if made is program or finite(program) else program
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
@@ -150,6 +173,7 @@ MOVES: dict[str, Move] = {
     "cast": cast,
     "pad": pad,
     "online": online,
+    "online_in_parts": online_in_parts,
     "split": split,
     "unfuse": unfuse,
     "im2col": im2col,

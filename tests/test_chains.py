@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Chain(RuleBasedStateMachine):
     def transform(self, data: st.DataObject, name: str) -> None:
         self.program = MOVES[name](self.program, data)
 
-    @precondition(lambda self: not any(kernel.tiles for kernel in self.program.kernels))
+    @precondition(lambda self: not any(kernel.tiles or kernel.online for kernel in self.program.kernels))
     @precondition(lambda self: not hulls(self.program))
     @rule()
     def fusing_all_adds_nothing(self) -> None:
@@ -61,9 +62,40 @@ class Chain(RuleBasedStateMachine):
             return pm.simulate(self.program, self.arrays)
 
 
+def normed() -> pm.Program:
+    """A norm in front of a matmul."""
+    x, w = pm.tensor("x", {"m": 3, "n": 7}), pm.tensor("w", {"n": 7, "k": 2})
+    return pm.program(pm.einsum("mn,nk->mk", pm.rmsnorm(x, "n"), w).named("y"), name="norm")
+
+
+LOOPS = (
+    lambda: pm.softmax(3, 7),
+    lambda: pm.attention(3, 7, 2, heads=2, kv_heads=1, lse=True),
+    lambda: pm.attention(4, 5, 2, causal=True),
+    lambda: pm.attention(2, 7, 2, window=3),
+    normed,
+)
+
+
+class RunningChain(Chain):
+    """A loop whose results are needed while it runs, online and in parts after some steps or before them."""
+
+    @initialize(make=st.sampled_from(LOOPS), seed=st.integers(0, SEEDS - 1))
+    def begin(self, make: Callable[[], pm.Program], seed: int) -> None:
+        self.program = make()
+        self.arrays = arrays_of(self.program, seed)
+        self.plain = self.simulated()
+
+    @rule(data=st.data(), name=st.sampled_from(["online", "online_in_parts", "split", "tile"]))
+    def transform_more(self, data: st.DataObject, name: str) -> None:
+        self.program = MOVES[name](self.program, data)
+
+
 TestChain = Chain.TestCase
 TestChain.settings = settings(
     max_examples=60,
     stateful_step_count=8,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
+TestRunningChain = RunningChain.TestCase
+TestRunningChain.settings = settings(TestChain.settings, max_examples=30, stateful_step_count=5)

@@ -38,7 +38,7 @@ BAD = {
     ("machines", "h100-sxn"): "did you mean 'h100-sxm'?",
     ("machines", "H100"): "several products: h100-pcie",
     ("machines", "--kind", "gpus"): "did you mean 'gpu'?",
-    ("machines", "l4", "--kind", "gpu"): "give names, or --kind and --vendor, not both",
+    ("machines", "l4", "--kind", "gpu"): "give names, or --kind, --vendor and --format, not both",
     ("machines", "missing.toml"): "'missing.toml': No such file",
     ("machines", "--jso"): "unrecognized arguments: --jso",
     ("formats", "b16"): "did you mean 'bf16'?",

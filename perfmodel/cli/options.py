@@ -33,8 +33,9 @@ examples:
 _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
 gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with a transform around it
-where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...). A
-size is a number, or a formula in symbols such as n or 3*h.
+where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...);
+or a recipe (recipes.checkpointed, recipes.flash_attention, recipes.flash_attention_backward, recipes.flash_decoding,
+recipes.fused_mlp, recipes.implicit_gemm). A size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}
@@ -44,6 +45,7 @@ examples:
   perfmodel estimate "elementwise('relu(x*w + b)', 2**24)" --fuse --on h100-sxm --json
   perfmodel estimate "matmul(4096, 4096, 4096)" --on h100-sxm --measured 200e-6
   perfmodel estimate "softmax(4096, 4096)" "fuse(softmax(4096, 4096))" --on h100-sxm
+  perfmodel estimate "recipes.flash_attention(8192, 8192, 128, heads=32, kv_heads=8, causal=True)" --on h100-sxm
 """
 _EXPLAIN = f"""\
 {_PROGRAM}

@@ -25,6 +25,8 @@ def block_rows(tiled: Tiled) -> list[Row]:
     """
     rows: dict[tuple[str, str], Size] = {}
     for load, path in tiled.loads():
+        if load.tensor.name in tiled.tiling.spill:  # taken up where its accumulator was
+            continue
         role, copies = ("staged", tiled.tiling.buffers) if path else ("held", 1)
         lengths = [full_length(interval) for interval in load.part]
         size = product([copies, _bytes_of(load.tensor, lengths)])

@@ -19,7 +19,7 @@ from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_le
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.scattering import scatters
-from perfmodel.graph.splits import all_places, bound_indices, single, unclipped, within_bound
+from perfmodel.graph.splits import all_places, bound_indices, key_bound, mask_extents, single, unclipped, within_bound
 from perfmodel.graph.tilings import Tiling
 
 _Pick: TypeAlias = Callable[..., Size]  # the smallest or the largest of several sizes
@@ -161,8 +161,12 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
     mask = op.mask
     if mask is None or mask.key in trips:
         return space
-    extents = dict(op.space)
-    queries, keys = extents[mask.query], extents[mask.key]
+    queries, keys = mask_extents(op, mask)
+    bound = key_bound(op)
+    if bound is not None:  # parts are whole
+        cut = any(space[label].labels for label in (mask.query, *[label for label, _ in bound.index.terms]))
+        first, last = mask.rows(queries, keys)
+        return space if cut else space | {mask.query: Interval((Linear(first),), (Linear(last),))}
     if not space[mask.query].labels and not space[mask.key].labels:
         ends = {mask.query: mask.rows(queries, keys), mask.key: mask.columns(queries, keys)}
         return space | {label: Interval((Linear(a),), (Linear(b),)) for label, (a, b) in ends.items()}

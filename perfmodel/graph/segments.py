@@ -17,8 +17,9 @@ from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
-from perfmodel.graph.paddings import Padding
+from perfmodel.graph.paddings import Bound, Padding
 from perfmodel.graph.schedules import Loop, Node
+from perfmodel.graph.splits import key_bound
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
 
@@ -87,6 +88,10 @@ class Segment:
                 for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
                     moved = {label for name in _plain_labels(index) for label in space[name].labels} | {*part.labels}
                     yield frozenset(moved), partial(_offset, index=index, space=space, part=part)
+            for bound in need.op.bounds:
+                moved = {label for name in _plain_labels(bound.index) for label in space[name].labels}
+                whole = Interval.whole(bound.extent)
+                yield frozenset(moved), partial(_offset, index=bound.index, space=space, part=whole)
 
     def _scaled(self) -> list[tuple[Interval, int]]:
         """The innermost axes along which elements share a scale, and how many do."""
@@ -135,7 +140,8 @@ class Segment:
         )
         valid = [(item.label, _valid_length(spot, space[item.label], item.extent)) for item in op.padded]
         padded = tuple([Padding(names.get(label, label), extent, ()) for label, extent in valid])
-        return replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded)
+        bounds = tuple([_local_bound(item, names, space, spot) for item in op.bounds])
+        return replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded, bounds=bounds)
 
     def _access(self, access: Access, space: Mapping[str, Interval], names: Mapping[str, str], spot: Spot) -> Access:
         self._check_looked_up(access, space, spot)
@@ -206,6 +212,13 @@ def _local(index: Index, names: Mapping[str, str], space: Mapping[str, Interval]
     return found if alike else Affine(((found, 1),), offset)
 
 
+def _local_bound(bound: Bound, names: Mapping[str, str], space: Mapping[str, Interval], spot: Spot) -> Bound:
+    """A bound whose index counts from the tile's corner, and ends where the whole label does or before."""
+    index = renamed(bound.index, names)
+    offset = _offset(spot, bound.index, space, Interval.whole(bound.extent))
+    return Bound(replace(index, offset=offset), bound.extent) if isinstance(index, Affine) else bound
+
+
 def segments_of(tiled: Tiled) -> list[Segment]:
     """The runs of ops of a tile, in order, and what each has to hand on.
 
@@ -236,8 +249,10 @@ def _check_mask(need: Need, tiled: Tiled) -> None:
     if op.mask is None:
         return
     made = dict(zip(op.output.tensor.labels, need.output, strict=True))
+    bound = key_bound(op)
+    masked = {op.mask.query, op.mask.key, *([] if bound is None else [label for label, _ in bound.index.terms])}
     for label, extent in op.space:
-        if label not in (op.mask.query, op.mask.key):
+        if label not in masked:
             continue
         if label in tiled.trips or made.get(label, Interval.whole(extent)) != Interval.whole(extent):
             raise TransformError(

@@ -12,7 +12,7 @@ from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_note
-from perfmodel.graph.splits import bound_indices
+from perfmodel.graph.splits import bound_indices, mask_extents
 from perfmodel.graph.sums import lengths_sum
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ def valid_points(tiled: Tiled, need: Need, path: Collection[str]) -> Size:
     parts = counted_parts(need, tiled.trips)
     if mask is None:
         return product([again, points_sum(need, list(parts.values()), tiled.trips)])
-    extents = dict(op.space)
-    others = [interval for labels, interval in parts.items() if labels[0] not in (mask.query, mask.key)]
+    others = [interval for labels, interval in parts.items() if not {mask.query, mask.key} & set(labels)]
     _check_masked(op, need.space[mask.query], need.space[mask.key])
-    pairs = mask.pairs(extents[mask.query], extents[mask.key])
+    pairs = mask.pairs(*mask_extents(op, mask))
     return product([again, pairs, points_sum(need, others, tiled.trips)])
 
 

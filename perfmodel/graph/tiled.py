@@ -18,10 +18,12 @@ from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
+from perfmodel.graph.part_tiles import key_tiles
 from perfmodel.graph.parts import part_bytes, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
+from perfmodel.graph.splits import mask_extents
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tile_points import valid_points
 from perfmodel.graph.tilings import Tiling
@@ -68,7 +70,9 @@ class Tiled:
     @cached_property
     def schedule(self) -> Schedule:
         """The order of work in a block."""
-        return schedule_of(self.needs, self.loops, self.leaving, self.running)
+        for need in [need for need in self.needs if need.op.output.tensor.name in self.tiling.spill]:
+            self._outer_trips(need)
+        return schedule_of(self.needs, self.loops, self.leaving, self.running, self.tiling.spill)
 
     @cached_property
     def running(self) -> dict[str, Running]:
@@ -88,15 +92,7 @@ class Tiled:
 
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
-        for need, _ in self.runs():
-            name = need.op.output.tensor.name
-            if name in self.tiling.spill:
-                self._outer_trips(need)
-                if name not in self.leaving:
-                    raise TransformError(
-                        f"tile: {name!r} cannot be spilled: it stays inside {self.kernel.name!r}, where what reads it "
-                        "would have to load it again; return it from the program, or let it be held"
-                    )
+        self.schedule  # noqa: B018 (what cannot be spilled is refused here)
         self.rescalings  # noqa: B018 (an order in which a maximum cannot be followed is refused here)
 
     def runs(self) -> Iterator[tuple[Need, tuple[str, ...]]]:
@@ -177,13 +173,12 @@ class Tiled:
         mask = need.op.mask
         if mask is None:
             return None
-        cut = [label for label in (mask.query, mask.key) if label in need.space[label].labels]
+        cut = [label for label in need.space if label in need.space[label].labels]
         return self._visits(need.op, mask, cut)
 
     def _visits(self, op: Op, mask: Mask, cut: Collection[str]) -> Visits:
-        extents = dict(op.space)
-        rows, keys = [self.trips.get(label) if label in cut else None for label in (mask.query, mask.key)]
-        return Visits(mask, extents[mask.query], extents[mask.key], rows, keys)
+        rows = self.trips.get(mask.query) if mask.query in cut else None
+        return Visits(mask, *mask_extents(op, mask), rows, key_tiles(op, self.trips, cut))
 
     def stored_visits(self, op: Op) -> Visits | None:
         """The tiles of a masked result that are stored; None where the result is not masked."""
@@ -198,13 +193,14 @@ class Tiled:
         for load, path in self.loads():
             read.setdefault(load.tensor.name, []).append(self._moved(load, path))
             notes[load.tensor.name] = notes.get(load.tensor.name) or part_note(load.part, self.trips)
+        stored = [item for need in self.needs for item in self._stored(need)]
+        for item in [item for item in stored if item.direction == "read" and item.tensor in read]:
+            read[item.tensor].append((item.elements, item.bytes))  # spilled, and taken up again after its loop
         found = []
         for name, parts in read.items():
             elements, size = [total(list(column)) for column in zip(*parts, strict=True)]
             found.append(Transfer(self.kernel.name, name, "read", elements, size, notes[name]))
-        for need in self.needs:
-            found += self._stored(need)
-        return tuple(found)
+        return (*found, *[item for item in stored if item.direction == "write" or item.tensor not in read])
 
     def _moved(self, load: Load, path: Collection[str]) -> tuple[Size, Size]:
         """Elements and bytes of one load over all blocks and trips."""
@@ -230,7 +226,7 @@ class Tiled:
     def _stored(self, need: Need) -> list[Transfer]:
         """What an op stores: each element of what leaves once; a spilled accumulator on every outer trip."""
         tensor = need.op.output.tensor
-        if tensor.name not in self.leaving:
+        if tensor.name not in {*self.leaving, *self.tiling.spill}:
             return []
         part = self.own(need.op)
         visits = self.stored_visits(need.op)

@@ -136,7 +136,7 @@ class BlockRun:
         if visits is None or visits.keys_cut is None or not all(label in at for label in visits.labels):
             return False
         row = at[visits.mask.query] if visits.rows_cut is not None else 0
-        return not visits.holds(row, at[visits.mask.key])
+        return not visits.holds(row, visits.key_at(at))
 
     def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
         import numpy as np
@@ -188,6 +188,8 @@ class BlockRun:
         if first:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
             empty_padding(op, held.values)
+        if name in self.tiled.tiling.spill:
+            held.present[:] = False
         held.present[where] = True
         if name in self.tiled.tiling.spill:
             self._take_up(name, where, known=name in self.tiled.updated or not first)

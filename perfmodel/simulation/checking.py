@@ -247,9 +247,10 @@ def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[
     tables = dict(sorted(looked_up, key=lambda pair: -pair[1]))  # of several tables the smallest: rows that all have
     found: dict[str, Any] = {}
     runs = {name: kernel.repeat for kernel in program.kernels for name in kernel.needed}
+    once = {*program.shared, *[into for _, into in carried(program.loops)]}
     for item in program.inputs:
         shape = tuple([int(extent) for extent in item.extents])
-        own = item.name not in program.shared and runs[item.name] != 1
+        own = item.name not in once and runs[item.name] != 1
         shape = (int(runs[item.name]), *shape) if own else shape
         low, high = (0, tables[item.name]) if item.name in tables else (-3, 4)
         found[item.name] = random.integers(low, high, size=shape).astype(float)

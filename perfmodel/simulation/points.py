@@ -13,7 +13,7 @@ from perfmodel.graph.nodes import Access, Op
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
-from perfmodel.graph.splits import bound_indices
+from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
 from perfmodel.simulation.numerics import functions, reductions
 
 
@@ -41,9 +41,10 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
         return None
     found = np.ones(shape, dtype=bool)
     if op.mask is not None:
-        extents = dict(op.space)
-        pairs = op.mask.array(int(extents[op.mask.query]), int(extents[op.mask.key]))
-        found = found & pairs[grid[op.mask.query], grid[op.mask.key]]
+        queries, keys = [int(extent) for extent in mask_extents(op, op.mask)]
+        split = key_bound(op)
+        place = grid[op.mask.key] if split is None else np.minimum(_place(split.index, grid, {}), keys - 1)
+        found = found & op.mask.array(queries, keys)[grid[op.mask.query], place]
     for item in op.padded:
         found = found & (grid[item.label] < int(item.extent))
     for index, extent in bound:

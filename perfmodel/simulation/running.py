@@ -186,10 +186,11 @@ def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tup
     inputs = {item.name: item for item in program.inputs}
     _check_given(list(inputs), arrays)
     runs = {name: int(kernel.repeat) for kernel in program.kernels for name in kernel.needed if name in inputs}
+    once = {*program.shared, *[into for _, into in carried(program.loops)]}
     memory, apart = {}, {}
     ends = valid_axes(program.kernels, carried(program.loops))
     for name, item in inputs.items():
-        own = 1 if name in program.shared else runs[name]
+        own = 1 if name in once else runs[name]
         shape = tuple([int(extent) for extent in valid_shape(item, ends)])
         values = _filled_up(_shaped(item, shape, arrays[name], own), item.extents)
         found = how.stored(values, item.format)
