@@ -57,7 +57,9 @@ def test_a_threshold_is_where_the_estimate_turns(size: int) -> None:
     if not found:
         assert estimate(matmul(10**9, size, size), "a100-sxm-80gb", effects="ideal").bound == "memory"
         return
-    turns = [estimate(matmul(b, size, size), "a100-sxm-80gb", effects="ideal").bound for b in (found.least - 1, found.least)]
+    turns = [
+        estimate(matmul(b, size, size), "a100-sxm-80gb", effects="ideal").bound for b in (found.least - 1, found.least)
+    ]
     assert turns == ["memory", "compute"]
 
 
@@ -207,7 +209,7 @@ def test_real_estimates_are_tried_one_by_one() -> None:
         (lambda: solve(n**2 <= 3, n, n), "give the unknown alone"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_by_name(asked, message: str) -> None:  # noqa: ANN001
+def test_what_cannot_be_asked_is_refused_by_name(asked, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         asked()
 

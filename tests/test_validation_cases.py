@@ -10,7 +10,7 @@ from perfmodel.validation.rows import Row, Unmapped
 GEMM = {"gpu": "h100-sxm", "op": "gemm", "dtype": "bf16", "batch": "1", "m": "8", "n": "64", "k": "32", "time_us": "3"}
 
 
-def case(**cells: str):  # noqa: ANN201
+def case(**cells: str):
     return case_of(Row.read(GEMM | cells), {})
 
 

@@ -39,7 +39,7 @@ def test_a_measured_time_is_a_positive_number(cell: str) -> None:
 
 
 def test_a_missing_column_is_named_with_what_comes_near() -> None:
-    with pytest.raises(PerfModelError, match="no column 'dtype' .did you mean 'dtypes'"):
+    with pytest.raises(PerfModelError, match=r"no column 'dtype' .did you mean 'dtypes'"):
         rows_of(pd.DataFrame({"gpu": ["l4"], "op": ["gemm"], "dtypes": ["bf16"], "time_us": [1]}))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.effects.quantization import steps
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import Setting, kernel_parts
-from perfmodel.effects.tiles import Tile, candidates
+from perfmodel.effects.tile_quantization import steps
+from perfmodel.effects.tiles import Tile, candidates, picked
 
 ROWS_AT_ONCE = 192  # shapes whose candidates are computed together: a dozen arrays of them stay in the cache
 
@@ -26,8 +26,8 @@ def chosen(shape: KernelShape, setting: Setting, given: tuple[int, ...] | None =
     16
     """
     tried = candidates(given, "split-k" in setting.on)
-    best = int(_seconds(shape, tried, setting).argmin())
-    return Tile(*[int(column[best]) for column in (tried.m, tried.n, tried.splits)])
+    found = picked(tried, int(_seconds(shape, tried, setting).argmin()))
+    return Tile(int(found.m), int(found.n), int(found.splits))
 
 
 def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | None = None) -> Tile:
@@ -51,20 +51,27 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     best = numpy.empty(count, dtype="int64")
     for start in range(0, count, ROWS_AT_ONCE):
         which = slice(start, min(start + ROWS_AT_ONCE, count))
-        best[which] = _seconds(shape.part(which), tried, setting).argmin(axis=-1)
-    return Tile(*[column[best] for column in (tried.m, tried.n, tried.splits)])
+        found = _seconds(shape.part(which), tried, setting)
+        best[which] = found.reshape(len(found), -1).argmin(axis=-1)
+    return picked(tried, best)
 
 
 def _seconds(shape: KernelShape, tried: Tile, setting: Setting) -> Any:
     """The seconds of each candidate; a split that leaves a block a single step is none that a library takes."""
     import numpy
 
-    found = kernel_parts(shape, tried, setting).time_s
-    return numpy.where((tried.splits > 1) & (steps(shape, tried) < 2), numpy.inf, found)
+    alone = (tried.splits > 1) & (steps(shape, tried) < 2)
+    return kernel_parts(shape, tried, setting).time_s + numpy.where(alone, numpy.inf, 0.0)
 
 
 def narrowed(shape: KernelShape, **sizes: Any) -> KernelShape:
-    """The shape with other extents, its bytes and work in proportion (for what-if remarks)."""
+    """The shape with other extents, its bytes and work in proportion (for what-if remarks).
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> narrowed(shape_of(matmul(1793, 64, 64).counted[0]).numbers(), m=1792.0).work == (2 * 1792 * 64 * 64.0,)
+    True
+    """
     ratio = {name: sizes[name] / getattr(shape, name) for name in sizes}
     m, n, k = (ratio.get(name, 1.0) for name in "mnk")
     a_bytes, b_bytes, c_bytes = shape.a_bytes * m * k, shape.b_bytes * n * k, shape.c_bytes * m * n

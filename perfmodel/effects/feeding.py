@@ -14,7 +14,7 @@ from perfmodel.effects.tiles import LINE_BYTES, Tile
 
 
 def feed_s(tile: Tile, chip: Chip, width: Any = 1.0) -> Any:
-    """Seconds that the operands of one step take to arrive; ``width`` is the share of the rate that their alignment allows.
+    """Seconds that the operands of one step take to arrive; ``width`` is the share that their alignment allows.
 
     >>> from perfmodel import machine
     >>> chip = Chip.of(machine("a100-sxm-80gb"))

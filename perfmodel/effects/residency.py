@@ -20,7 +20,7 @@ RAMP = 0.4  # from the first lines lost to all of them, over the usable capacity
 def missed(touched: Any, capacity: float) -> Any:
     """The share of an operand that comes from memory.
 
-    >>> [float(missed(size, 100.0)) for size in (90.0, 120.0, 200.0)]
+    >>> [round(float(missed(size, 100.0)), 3) for size in (90.0, 120.0, 200.0)]
     [0.0, 0.5, 1.0]
     """
     import numpy

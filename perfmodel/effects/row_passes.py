@@ -1,9 +1,9 @@
 """Row passes: a kernel that needs a row's sum or maximum before it can write the row reads the row again.
 
-A softmax of up to 1,024 columns holds its row in registers and reads it once; a longer one once where the row fits
-48 KiB of shared memory and is aligned, else once for each chained reduction and once to write (PyTorch,
-aten/src/ATen/native/cuda/SoftMax.cu). A norm reads its row twice; the second read comes from cache while the rows in
-flight take less than half of it (aten/src/ATen/native/cuda/layer_norm_kernel.cu).
+A softmax of up to 1,024 columns holds its row in registers; a longer one reads it for the maximum, for the sum, and to
+write (PyTorch, aten/src/ATen/native/cuda/SoftMax.cu). A norm takes its moments in one pass and reads the row again to
+write it (aten/src/ATen/native/cuda/layer_norm_kernel.cu). The later reads come from the last-level cache as far as it
+holds the rows in flight: those of the blocks that are on all units.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from perfmodel.effects.chips import Chip
 from perfmodel.effects.shapes import KernelShape
 
 IN_REGISTERS = 1024  # columns
-IN_SHARED_BYTES = 48 * 1024
-BLOCKS_A_UNIT = 4  # rows in flight, a block each
+FLYING = (0, 16, 4)  # rows in flight a unit, a block each, by passes: blocks of 128 threads; of 512
+FROM, OVER = 0.6, 0.8  # of the usable cache: where the first rows are lost, and how much more until all are
 
 
 def reread_bytes(shape: KernelShape, chip: Chip) -> Any:
@@ -24,18 +24,17 @@ def reread_bytes(shape: KernelShape, chip: Chip) -> Any:
     >>> from perfmodel import fuse, machine, softmax
     >>> from perfmodel.effects.shapes import shape_of
     >>> chip = Chip.of(machine("h100-sxm"))
-    >>> [float(reread_bytes(shape_of(fuse(softmax(8, n)).counted[0]).numbers(), chip)) for n in (1024, 32768)]
-    [0.0, 1048576.0]
+    >>> few, many = [shape_of(fuse(softmax(4096, n)).counted[0]).numbers() for n in (1024, 2**18)]
+    >>> float(reread_bytes(few, chip)), bool(reread_bytes(many, chip) == 2 * 2 * 4096 * 2**18)
+    (0.0, True)
     """
     import numpy
 
-    if shape.chained == 0:
+    if shape.chained == 0 or chip.cache_bytes is None:
         return 0.0
-    if shape.chained == 1 or chip.cache_bytes is None:  # the norms' form: a sum, then the row again
-        flying = numpy.minimum(shape.rows, BLOCKS_A_UNIT * chip.units) * shape.row_bytes
-        half = (chip.cache_bytes or 0) / 2
-        return numpy.where(flying > half, shape.rows * shape.row_bytes, 0.0)
-    columns = shape.row_bytes * 8 / shape.bits
-    fits = (shape.row_bytes <= IN_SHARED_BYTES) & (shape.row_bytes % 16 == 0)
-    again = numpy.where((columns <= IN_REGISTERS) | fits, 0.0, shape.chained * 1.0)
-    return again * shape.rows * shape.row_bytes
+    flying = numpy.minimum(shape.rows, FLYING[shape.chained] * chip.units) * shape.row_bytes
+    held = flying / (chip.cache_bytes * chip.constants.cache_reach)
+    lost = numpy.clip((held - FROM) / OVER, 0, 1)
+    if shape.chained > 1:
+        lost = numpy.where(shape.row_bytes * 8 / shape.bits <= IN_REGISTERS, 0.0, lost)
+    return shape.chained * lost * shape.rows * shape.row_bytes

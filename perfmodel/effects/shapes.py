@@ -69,7 +69,7 @@ class KernelShape:
         >>> shape_of(matmul(8, 8, 8).counted[0]).numbers().m
         8.0
         """
-        found = {name: float(getattr(self, name)) for name in _NUMBERS}
+        found: dict[str, Any] = {name: float(getattr(self, name)) for name in _NUMBERS}
         return replace(self, work=tuple([float(item) for item in self.work]), **found)
 
     def at(self, values: Mapping[str, Any], count: int) -> KernelShape:
@@ -90,21 +90,21 @@ class KernelShape:
             compiled = compile_formula(open_ones)
             given = {name: values[name] for name in compiled.symbols}
             found |= {name: numpy.asarray(value, "float64") for name, value in compiled(given).items()}
-        arrays = {name: numpy.broadcast_to(value, (count,)) for name, value in found.items()}
+        arrays: dict[str, Any] = {name: numpy.broadcast_to(value, (count,)) for name, value in found.items()}
         work = tuple([arrays.pop(f"work {place}") for place in range(len(self.work))])
         return replace(self, work=work, **arrays)
 
     def part(self, which: Any) -> KernelShape:
-        """The arrays at some places, with an axis more for the candidates of a search.
+        """The arrays at some places, with two axes more: for the tiles and the splits of a search.
 
         >>> import numpy
         >>> from perfmodel import matmul
         >>> shape = shape_of(matmul("n", 8, 8).counted[0]).at({"n": numpy.array([1, 2, 3])}, 3)
         >>> shape.part(slice(0, 2)).m.shape
-        (2, 1)
+        (2, 1, 1)
         """
-        found = {name: getattr(self, name)[which, None] for name in _NUMBERS}
-        return replace(self, work=tuple([item[which, None] for item in self.work]), **found)
+        found = {name: getattr(self, name)[which, None, None] for name in _NUMBERS}
+        return replace(self, work=tuple([item[which, None, None] for item in self.work]), **found)
 
 
 def shape_of(count: KernelCount) -> KernelShape:

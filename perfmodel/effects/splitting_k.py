@@ -27,5 +27,5 @@ def split_s(shape: KernelShape, tile: Tile, chip: Chip) -> Any:
     import numpy
 
     rate = chip.constants.feed_bytes_per_clock * chip.clock_hz * chip.units
-    moved = shape.batch * shape.m * shape.n * PARTIAL_BYTES * tile.splits
-    return numpy.where(tile.splits > 1, chip.constants.split_s + moved / rate, 0.0)
+    each = shape.batch * shape.m * shape.n * PARTIAL_BYTES / rate
+    return numpy.where(tile.splits > 1, chip.constants.split_s + each * tile.splits, 0.0)

@@ -6,7 +6,6 @@ that the seconds after each effect in order show what it adds (or, for the cache
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,19 +14,20 @@ from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
-from perfmodel.effects.few_blocks import bandwidth_share
+from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.launch import extra_s, launched_s
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
-from perfmodel.effects.quantization import blocks, step_elements, steps
 from perfmodel.effects.residency import fetched_bytes
+from perfmodel.effects.residents import resident
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
 from perfmodel.effects.splitting_k import split_s
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import most_blocks
+from perfmodel.effects.wave_quantization import most_blocks
 
 # In the order in which they are added, and what each takes away from the ideal.
 EFFECTS = {
@@ -49,33 +49,44 @@ EFFECTS = {
     "launch": "the shortest that a kernel takes",
 }
 NAMES = tuple(EFFECTS)
+NOTHING = 0.0
+IDEAL = frozenset(NAMES[:1])
 GEMM_ONLY = NAMES[1:9]  # those that need a tile
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The peaks that a kernel's works run at, by place; None where the machine lists none."""
+    """The peaks that a kernel's works run at, by place; None where the machine lists none.
+
+    >>> Rates((None,)).peaks
+    (None,)
+    """
 
     peaks: tuple[Peak | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What holds for all candidates: the chip, the peaks, the effects that are on, the protocol."""
+    """What holds for all candidates: the chip, the peaks, the effects that are on, the protocol.
+
+    >>> from perfmodel import machine
+    >>> Setting(Chip.of(machine("h100-sxm")), Rates(()), frozenset(NAMES)).protocol.name
+    'cold'
+    """
 
     chip: Chip
     rates: Rates
     on: frozenset[str]
     protocol: Protocol = COLD
 
-    def without(self, names: Collection[str]) -> Setting:
-        """The setting with some effects off."""
-        return Setting(self.chip, self.rates, self.on - frozenset(names), self.protocol)
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Seconds of one run: compute, memory, and what comes on top (splits, launch); and the sum."""
+    """Seconds of one run: compute, memory, and what comes on top (splits, launch); and the sum.
+
+    >>> Parts(2.0, 1.0, 0.0, 0.5, 2.5).time_s
+    2.5
+    """
 
     compute_s: Any
     memory_s: Any
@@ -94,22 +105,29 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     >>> ideal = Setting(Chip.of(h), Rates((h.find_peak("bf16"),)), frozenset(["roofline"]))
     >>> some = Setting(ideal.chip, ideal.rates, frozenset(["roofline", "tile quantization", "wave quantization"]))
     >>> [f"{float(kernel_parts(shape, Tile(256, 128), each).time_s) * 1e6:.1f}" for each in (ideal, some)]
-    ['36.9', '81.4']
+    ['37.0', '81.4']
     """
     import numpy
 
     on, chip = setting.on, setting.chip
     split = 0.0
     if shape.kind == CONTRACTION and tile is not None:
-        compute = numpy.maximum(_contraction_s(shape, tile, setting), _others_s(shape, setting))
+        compute, others = _contraction_s(shape, tile, setting), _others_s(shape, setting)
+        if others is not NOTHING:
+            compute = numpy.maximum(compute, others)
         if "split-k" in on:
             split = split_s(shape, tile, chip)
     else:
         compute = _others_s(shape, setting, everything=True)
     memory = _memory_s(shape, tile, setting)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
-    launch = chip.constants.launch_s + setting.protocol.launch_s if "launch" in on else 0.0
-    return Parts(compute, memory, split, launch, both + split + launch)
+    launch = 0.0
+    if "launch" in on:
+        grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
+        launch = launched_s(chip, grid, setting.protocol.launch_s)
+    if setting.protocol.kernels and setting.on != IDEAL:
+        launch = launch + extra_s(shape, chip, setting.protocol)
+    return Parts(compute, memory, split, launch, both + (split + launch))
 
 
 def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
@@ -149,6 +167,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
     import numpy
 
     by_unit: dict[str, Any] = {}
+    found: Any = NOTHING
     for place, (amount, peak) in enumerate(zip(shape.work, setting.rates.peaks, strict=True)):
         if peak is None or (place in shape.contracting and not everything):
             continue
@@ -156,7 +175,6 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
         if "power" in setting.on and place in shape.contracting:
             seconds = sustained_s(seconds, setting.chip, setting.protocol.switching)
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
-    found: Any = 0.0
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
     return found
@@ -169,5 +187,5 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
         moved = moved + reread_bytes(shape, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
-        rate = rate * bandwidth_share(blocks(shape, tile), chip.units)
+        return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
     return moved / rate

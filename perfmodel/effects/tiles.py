@@ -37,10 +37,10 @@ class Tile:
 
 @lru_cache(maxsize=64)
 def candidates(given: tuple[int, ...] | None = None, split: bool = True) -> Tile:
-    """All tiles and splits as arrays of one candidate axis; those given instead of all.
+    """All tiles and splits as arrays with an axis of tiles and one of splits; those given instead of all.
 
-    >>> candidates((256, 128)).m, candidates().m.size == len(SHAPES) * len(SPLITS)
-    (array([256.]), True)
+    >>> candidates((256, 128)).m, candidates().m.size == len(SHAPES), candidates().splits.size == len(SPLITS)
+    (array([[256.]]), True, True)
     """
     import numpy
 
@@ -48,9 +48,18 @@ def candidates(given: tuple[int, ...] | None = None, split: bool = True) -> Tile
     shapes: tuple[tuple[int, int], ...] = SHAPES
     if given is not None:
         shapes, splits = ((given[0], given[1]),), given[2:] or (1,)
-    rows = [(m, n, parts) for m, n in shapes for parts in splits]
-    columns = numpy.array(rows, dtype="float64").T
-    return Tile(*columns)
+    sides = numpy.array(shapes, dtype="float64").T[:, :, None]
+    return Tile(sides[0], sides[1], numpy.array([splits], dtype="float64"))
+
+
+def picked(tried: Tile, place: Any) -> Tile:
+    """The candidates at flat places, of tiles by splits.
+
+    >>> picked(candidates(), 0)
+    Tile(m=np.float64(16.0), n=np.float64(64.0), splits=np.float64(1.0))
+    """
+    row, column = place // tried.splits.size, place % tried.splits.size
+    return Tile(tried.m[row, 0], tried.n[row, 0], tried.splits[0, column])
 
 
 def checked_tile(tile: Any) -> tuple[int, ...] | None:

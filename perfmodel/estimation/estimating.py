@@ -75,7 +75,9 @@ def _left_out(
     reasons = [text for item in kernels if item.real is not None for text in item.real.left_out]
     if len(names) > 1 and any(item.real is None for item in kernels):
         reasons.append(BEYOND_SIZES if program.symbols else BEYOND_CHIP.format(found.name))
-    return tuple(dict.fromkeys([*missing, *reasons, *(NEVER if len(names) > 1 else ())]))
+    return tuple(
+        dict.fromkeys([*missing, *reasons, *(NEVER if any(item.real is not None for item in kernels) else ())])
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,13 @@ class KernelEstimate:
         return longest(self.unit_seconds().values())
 
     def after(self, place: int, names: tuple[str, ...]) -> Any:
-        """Seconds of one run after the effects up to a place in the order of the stack."""
+        """Seconds of one run after the effects up to a place among ``names``.
+
+        >>> from perfmodel import estimate, matmul
+        >>> e = estimate(matmul(64, 64, 64), "h100-sxm")
+        >>> e.kernels[0].after(0, e.effects) == e.ideal_time_s
+        True
+        """
         if self.real is None:
             return self.ideal_time_s
         done = names[: place + 1]
@@ -152,13 +158,13 @@ class KernelEstimate:
         """The resource that takes longest: "matrix bf16", "hbm", ...; compute where they are equal.
 
         >>> from perfmodel import estimate, softmax
-        >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm").kernels][:3]
+        >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm", effects="ideal").kernels][:3]
         ['hbm', 'hbm', 'hbm']
         """
         seconds = self.unit_seconds()
         if not all(is_concrete(item) for item in seconds.values()):
             return UNDECIDED
-        units = _UNITS
+        units: tuple[str, ...] = _UNITS
         if self.real is not None:
             compute, memory, launch = (self.real.parts.compute_s, self.real.parts.memory_s, self.real.overhead_s)
             if launch > max(compute, memory):

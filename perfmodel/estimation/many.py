@@ -26,7 +26,12 @@ from perfmodel.graph.programs import Program
 
 @dataclass(frozen=True)
 class ManyKernels:
-    """One kernel at many sizes: its shape in arrays, its tile at each, how often it runs."""
+    """One kernel at many sizes: its shape in arrays, its tile at each, how often it runs.
+
+    >>> from perfmodel import estimate_many, matmul
+    >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}).kernels[0].repeat
+    1.0
+    """
 
     shape: KernelShape
     setting: Setting | None
@@ -35,7 +40,13 @@ class ManyKernels:
     plain_s: Any = None  # where the machine has no effects: the roofline, padded
 
     def seconds(self, on: frozenset[str] | None = None) -> Any:
-        """Seconds of all runs at each size, with some effects (all of the setting's where None)."""
+        """Seconds of all runs at each size, with some effects (all of the setting's where None).
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> kernel = estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}).kernels[0]
+        >>> bool((kernel.seconds(frozenset(["roofline"])) < kernel.seconds()).all())
+        True
+        """
         if self.setting is None:
             return self.plain_s * self.repeat
         setting = self.setting if on is None else replace(self.setting, on=on)
@@ -60,12 +71,23 @@ class Estimates:
 
     @cached_property
     def time_s(self) -> Any:
-        """Seconds at each size, all effects included."""
+        """Seconds at each size, all effects included.
+
+        >>> from perfmodel import estimate, estimate_many, matmul
+        >>> many = estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]})
+        >>> bool(many.time_s[1] == estimate(matmul(128, 4096, 4096), "h100-sxm").time_s)
+        True
+        """
         return sum([kernel.seconds() for kernel in self.kernels])
 
     @cached_property
     def steps(self) -> tuple[tuple[str, Any], ...]:
-        """The effects in order, with the seconds after each, at each size (at the tile that all of them chose)."""
+        """The effects in order, with the seconds after each, at each size (at the tile that all of them chose).
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}, "ideal").steps[-1][0]
+        'roofline'
+        """
         found = []
         for place, name in enumerate(self.effects):
             on = frozenset(self.effects[: place + 1])
@@ -74,12 +96,22 @@ class Estimates:
 
     @property
     def ideal_time_s(self) -> Any:
-        """Seconds at each size by the roofline alone."""
+        """Seconds at each size by the roofline alone.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> [f"{t * 1e6:.1f}" for t in estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).ideal_time_s]
+        ['138.9']
+        """
         return self.steps[0][1]
 
     @property
     def tiles(self) -> Tile | None:
-        """The tile of the first contraction at each size; None for a program without one."""
+        """The tile of the first contraction at each size; None for a program without one.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).tiles.m
+        array([128.])
+        """
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
@@ -20,31 +19,59 @@ from perfmodel.graph.kernel_counts import KernelCount
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """A kernel's seconds with the effects: ``steps`` are the seconds after each, in order, the roofline first.
+    """A kernel's seconds with the effects that apply to it (``names``), its tile, and what bounds it.
 
     >>> from perfmodel import estimate, matmul
     >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
-    >>> found.tile, found.steps[0][0], found.steps[-1][0]
-    (Tile(m=128, n=256, splits=1), 'roofline', 'launch')
+    >>> found.tile, found.names[0], found.names[-1]
+    (Tile(m=128, n=128, splits=1), 'roofline', 'launch')
     """
 
     shape: KernelShape
     setting: Setting | None
     tile: Tile | None
     parts: Parts
-    steps: tuple[tuple[str, float], ...]
+    names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    plain_s: float = 0.0  # the roofline, where there is no setting
 
     @property
     def time_s(self) -> float:
-        """Seconds of one run, all effects included."""
+        """Seconds of one run, all effects included.
+
+        >>> from perfmodel import estimate, matmul
+        >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
+        >>> found.time_s == found.steps[-1][1]
+        True
+        """
         return float(self.parts.time_s)
 
     @property
     def overhead_s(self) -> float:
-        """Seconds that neither compute nor memory takes: launch, and adding up partial sums."""
+        """Seconds that neither compute nor memory takes: launch, and adding up partial sums.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(64, 64, 64), "h100-sxm", without="launch").kernels[0].real.overhead_s
+        0.0
+        """
         return float(self.parts.launch_s + self.parts.split_s)
+
+    @property
+    def steps(self) -> tuple[tuple[str, float], ...]:
+        """The seconds after each effect that applies, in order, the roofline first.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real.steps[0][0]
+        'roofline'
+        """
+        places = range(1, len(self.names) + 1)
+        return tuple([(self.names[place - 1], self._after(self.names[:place])) for place in places])
+
+    def _after(self, names: tuple[str, ...]) -> float:
+        if self.setting is None:  # a TPU: its roofline, then its padding
+            return float(self.parts.time_s if len(names) > 1 else self.plain_s)
+        return float(kernel_parts(self.shape, self.tile, replace(self.setting, on=frozenset(names))).time_s)
 
 
 def stacked(
@@ -67,21 +94,22 @@ def stacked(
     if names == NAMES[:1]:
         return None
     shape = shape_of(count)
-    if not shape.is_concrete:
+    if not shape.is_concrete or not any([*shape.work, shape.bytes]):
         return None
     shape = shape.numbers()
     chip = chip_of(machine)
     if chip is None:
         return _padded(shape, found, names) if machine.kind == "tpu" else None
     setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
+    if not shape.bytes and not any(setting.rates.peaks):
+        return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
-    parts = kernel_parts(shape, tile, setting)
-    steps = [(name, _after(relevant[: place + 1], shape, tile, setting)) for place, name in enumerate(relevant)]
-    lent = f"{machine.name} has no calibrated constants of its own: those of {chip.lender} stand in"
-    left_out = [shape.note] if shape.note else []
-    return Stacked(shape, setting, tile, _plain(parts), tuple(steps), tuple(left_out), (lent,) if chip.lender else ())
+    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
+    remarks = (lent,) if chip.lender else ()
+    left_out = (shape.note,) if shape.note else ()
+    return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks)
 
 
 def rates_of(count: KernelCount, found: Roofline) -> Rates:
@@ -108,23 +136,12 @@ def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protoco
     return name != "cache reuse" or not protocol.cold
 
 
-def _after(names: tuple[str, ...], shape: KernelShape, tile: Tile | None, setting: Setting) -> float:
-    return float(kernel_parts(shape, tile, replace(setting, on=frozenset(names))).time_s)
-
-
-def _plain(parts: Parts) -> Parts:
-    return Parts(
-        *[float(item) for item in (parts.compute_s, parts.memory_s, parts.split_s, parts.launch_s, parts.time_s)]
-    )
-
-
 def _padded(shape: KernelShape, found: Roofline, names: tuple[str, ...]) -> Stacked:
     """A TPU's kernel: the roofline, and the padding of its matrix unit."""
     compute = max([float(term.seconds) for term in found.terms[:-1]], default=0.0)
-    memory = float(found.terms[-1].seconds)
-    steps = [("roofline", max(compute, memory))]
-    if "alignment" in names and shape.kind == CONTRACTION:
-        compute *= float(array_padding(shape))
-        steps.append(("alignment", max(compute, memory)))
-    parts: Any = Parts(compute, memory, 0.0, 0.0, max(compute, memory))
-    return Stacked(shape, None, None, parts, tuple(steps), ("launch, clocks and the pipelines of a TPU",))
+    memory, padded = float(found.terms[-1].seconds), "alignment" in names and shape.kind == CONTRACTION
+    names, plain = names[:1], max(compute, memory)
+    if padded:
+        names, compute = (*names, "alignment"), compute * float(array_padding(shape))
+    parts = Parts(compute, memory, 0.0, 0.0, max(compute, memory))
+    return Stacked(shape, None, None, parts, names, ("launch, clocks and the pipelines of a TPU",), (), plain)

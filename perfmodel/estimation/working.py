@@ -6,11 +6,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from perfmodel.effects.choosing import narrowed
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, kernel_parts
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import last_wave_fill
+from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
 
 
 def _blocks(shape: KernelShape, tile: Tile) -> int:
-    return int(shape.batch) * ceil(shape.m / tile.m) * ceil(shape.n / tile.n) * int(tile.splits)
+    rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
+    return int(int(shape.batch) * rows * columns * tile.splits)
 
 
 def remedy_row(kernel: KernelEstimate) -> list[tuple[str]]:
@@ -100,8 +101,8 @@ def remedy_row(kernel: KernelEstimate) -> list[tuple[str]]:
         less = narrowed(shape, **sizes)
         seconds = float(kernel_parts(less, tile, found.setting).time_s)
         work = less.m * less.n / (shape.m * shape.n)
-        if seconds / found.time_s < _WORTH * work and (best is None or seconds / work < best[0]):
-            best = (seconds / work, _remedy(found, less, sizes, seconds))
+        if seconds / found.time_s < _WORTH * work and (best is None or seconds < best[0]):
+            best = (seconds, _remedy(found, less, sizes, seconds))
     return [] if best is None else [(best[1],)]
 
 
@@ -110,7 +111,7 @@ def _smaller(shape: KernelShape, tile: Tile) -> list[dict[str, float]]:
     cut = {name: float(int(getattr(shape, name) // side) * side) for name, side in (("m", tile.m), ("n", tile.n))}
     found = {name: value for name, value in cut.items() if 0 < value < getattr(shape, name)}
     options = [{name: value} for name, value in found.items()]
-    return [*options, found] if len(found) == 2 else options
+    return [found, *options] if len(found) == 2 else options
 
 
 def _remedy(found: Stacked, less: KernelShape, sizes: dict[str, float], seconds: float) -> str:

@@ -27,7 +27,7 @@ def blocks(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
     rows, columns = shape.m / tile.m, shape.n / tile.n
     if whole:
         rows, columns = numpy.ceil(rows), numpy.ceil(columns)
-    return shape.batch * rows * columns * tile.splits
+    return (shape.batch * rows * columns) * tile.splits
 
 
 def steps(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
