@@ -42,7 +42,7 @@ EFFECTS = {
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
     "row passes": "rows that are read again",
-    "few blocks": "a few units cannot draw the whole bandwidth",
+    "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
     "memory reach": "the share of the published bandwidth that is reached",
     "cache reuse": "what the timing loop left in the cache",
     "overlap": "compute and memory overlap, but softly",
@@ -158,7 +158,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching))
+        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits))
     return found
 
 
@@ -173,7 +173,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
             continue
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
-            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching)
+            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching, shape.bits)
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)

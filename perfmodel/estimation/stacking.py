@@ -24,7 +24,7 @@ class Stacked:
     >>> from perfmodel import estimate, matmul
     >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
     >>> found.tile, found.names[0], found.names[-1]
-    (Tile(m=128, n=128, splits=1), 'roofline', 'launch')
+    (Tile(m=256, n=128, splits=1), 'roofline', 'launch')
     """
 
     shape: KernelShape
