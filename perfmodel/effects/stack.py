@@ -23,7 +23,7 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
 from perfmodel.effects.row_passes import reread_bytes
-from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
+from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
 from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.tiles import Tile
@@ -120,6 +120,8 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     else:
         compute = _others_s(shape, setting, everything=True)
     memory = _memory_s(shape, tile, setting)
+    if shape.kind == STREAM:  # a program's own tiles, which may nest
+        memory = numpy.maximum(memory, shape.levels_s)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
     launch = 0.0
     if "launch" in on:

@@ -171,7 +171,7 @@ def _kernel(
     count: int,
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
-    shape = shape_of(item).at(values, count)
+    shape = replace(shape_of(item), levels_s=terms.levels_s).at(values, count)
     repeat = _value(item.kernel.repeat, values)
     if chip is None:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
@@ -192,7 +192,8 @@ def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names
         compute = numpy.maximum(compute, seconds)
     if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
         compute = compute * array_padding(shape)
-    return numpy.maximum(compute, shape.bytes / float(found.bandwidth_bytes_per_s))
+    memory = numpy.maximum(shape.bytes / float(found.bandwidth_bytes_per_s), shape.levels_s)
+    return numpy.maximum(compute, memory)
 
 
 def _value(formula: Any, values: Mapping[str, Any]) -> Any:
