@@ -51,6 +51,7 @@ _HOME = homes_of(
         "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
         "perfmodel.tile_search": "best_tiles",
+        "perfmodel.validation": "Validation validate",
     }
 )
 
@@ -205,4 +206,8 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         split as split,
         tile as tile,
         unfuse as unfuse,
+    )
+    from perfmodel.validation import (
+        Validation as Validation,
+        validate as validate,
     )

@@ -75,6 +75,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "io_lower_bound": {"program": ..., "capacity_elements": ...},
     "known_io_orders": {},
     "best_tiles": {"program": ..., "on": None, "by": "bytes"},
+    "validate": {"frame": ..., "effects": "real"},
     "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
     "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
     "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
@@ -102,6 +103,7 @@ KEYWORDS: dict[str, set[str]] = {
     "workload": {"dtype"},
     "sequence": {"join"},
     "compare": {"on"},
+    "validate": {"without", "chips"},
     "Machine": {
         "peak", "bandwidth_bytes_per_s", "capacity_bytes", "units", "rate_per_clock", "clock_hz",
     },
@@ -129,6 +131,7 @@ ATTRIBUTES = {
         "time_s ideal_time_s bound bottleneck flops_per_s bytes_per_s fraction_of_peak fraction_of_bandwidth steps "
         "not_modelled explain against to_dict"
     ),
+    "Validation": "answers rows mapped reasons errors table explain to_dict frame",
 }
 
 
@@ -155,7 +158,17 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "tile_search")
+DOCUMENTED = (
+    "descriptors",
+    "recipes",
+    "bounds",
+    "mechanisms",
+    "effects",
+    "estimation",
+    "comparing",
+    "tile_search",
+    "validation",
+)
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -62,7 +62,5 @@ def _changed(level: Level, figures: Any, field: str, verb: str) -> Level:
     scope = said.get("scope", level.scope)
     if scope not in SCOPES:
         raise MachineError(f"{verb}: {field}: scope = {scope!r}: expected {listed(SCOPES)}")
-    values: dict[str, Any] = {key: said[key] for key in KEYS[:2] if key in said}
-    return replace(
-        level, scope=scope, **{key: quantity(value, f"{field}.{key}", verb) for key, value in values.items()}
-    )
+    values: Any = {key: quantity(said[key], f"{field}.{key}", verb) for key in KEYS[:2] if key in said}
+    return replace(level, scope=scope, **values)
