@@ -16,10 +16,11 @@ from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
-from perfmodel.effects.launch import extra_s, launched_s
+from perfmodel.effects.launch import launched_s
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
+from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
 from perfmodel.effects.row_passes import reread_bytes
@@ -127,9 +128,14 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     if "launch" in on:
         grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
-    if setting.protocol.kernels and setting.on != IDEAL:
-        launch = launch + extra_s(shape, chip, setting.protocol)
-    return Parts(compute, memory, split, launch, both + (split + launch))
+    if setting.on == IDEAL:
+        return Parts(compute, memory, split, launch, both + (split + launch))
+    if setting.protocol.quantizer is not None:
+        launch = launch + quantized_s(shape, chip, setting.protocol.quantizer)
+    total = both + (split + launch)
+    if setting.protocol.host_s:
+        total = numpy.maximum(total, setting.protocol.host_s)
+    return Parts(compute, memory, split, launch, total)
 
 
 def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
