@@ -11,6 +11,7 @@ from typing import Any
 
 from perfmodel.catalogue.parts import Peak
 from perfmodel.effects.alignment import load_width
+from perfmodel.effects.cache_hits import hits_s
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
@@ -23,6 +24,7 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
@@ -128,6 +130,8 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     if "launch" in on:
         grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
+    if shape.kind == ROWS and "row passes" in on:
+        launch = launch + row_s(shape)
     if setting.on == IDEAL:
         return Parts(compute, memory, split, launch, both + (split + launch))
     if setting.protocol.quantizer is not None:
@@ -190,10 +194,13 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
 
 def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
     on, chip = setting.on, setting.chip
-    moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
+    moved, hits = shape.bytes, 0.0
+    if "cache reuse" in on:
+        moved = fetched_bytes(shape, chip, setting.protocol)
+        hits = hits_s(shape, moved, chip)
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
-    return moved / rate
+    return moved / rate + hits
