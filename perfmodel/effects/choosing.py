@@ -42,7 +42,7 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     >>> setting = Setting(Chip.of(h), Rates((h.find_peak("bf16"),)), frozenset(NAMES))
     >>> many = shape_of(matmul("n", 8192, 8192).counted[0]).at({"n": numpy.array([8, 8192])}, 2)
     >>> chosen_many(many, setting).m.tolist()
-    [16.0, 128.0]
+    [16.0, 256.0]
     """
     import numpy
 

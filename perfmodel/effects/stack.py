@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.catalogue.parts import Peak
+from perfmodel.effects import tiles_in_flight
 from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
@@ -42,7 +43,8 @@ EFFECTS = {
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
     "row passes": "rows that are read again",
-    "few blocks": "a few units cannot draw the whole bandwidth",
+    "tiles in flight": "operands that do not fit the cache are read again by later waves",
+    "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
     "memory reach": "the share of the published bandwidth that is reached",
     "cache reuse": "what the timing loop left in the cache",
     "overlap": "compute and memory overlap, but softly",
@@ -158,7 +160,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching))
+        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits))
     return found
 
 
@@ -173,7 +175,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
             continue
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
-            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching)
+            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching, shape.bits)
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
@@ -181,11 +183,18 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
 
 
 def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
+    import numpy
+
     on, chip = setting.on, setting.chip
     moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
+    if "tiles in flight" in on and tile is not None and shape.kind == CONTRACTION:
+        moved = moved + tiles_in_flight.reread_bytes(shape, tile, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
-    return moved / rate
+    found = moved / rate
+    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
+        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    return found

@@ -110,7 +110,7 @@ class Estimates:
 
         >>> from perfmodel import estimate_many, matmul
         >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).tiles.m
-        array([128.])
+        array([256.])
         """
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
 
