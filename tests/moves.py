@@ -55,6 +55,15 @@ RULES = (
     "reads a tensor through a window",  # none does
     "split or pad, not both",
     "cannot be spilled",  # by the loops that there are
+    "take the gradient first",  # then pad or split
+    "adds into places",  # that others, or look-ups, name
+    "nothing flows from",
+    "depends on the inputs that gradients are wanted of",
+    "has a derivative where",  # a power of a negative number
+    "rolled along",  # and under a mask
+    "saves nothing for a later section",
+    "recompute first, then tile",
+    "is left to drop",  # all that is saved is kept
 )
 
 
@@ -161,6 +170,23 @@ def online_in_parts(program: pm.Program, data: st.DataObject) -> pm.Program:
     return made if made is program or finite(program) else program
 
 
+def grad(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """The backward pass, once, and where every gradient is finite."""
+    if max(kernel.section for kernel in program.kernels):
+        return program
+    made = allowed(program, partial(pm.grad, program))
+    return made if made is program or finite(made) else program
+
+
+def recompute(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """All or some of what is saved for the backward pass, or all but every k-th of it."""
+    saved = [row[0] for row in program.saved.rows if row[1] == "value"]
+    if saved and data.draw(st.booleans()):
+        return allowed(program, partial(pm.recompute, program, segment=data.draw(st.integers(1, 3))))
+    names = data.draw(st.lists(st.sampled_from(saved), unique=True)) if saved else []
+    return allowed(program, partial(pm.recompute, program, *names))
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
@@ -177,4 +203,6 @@ MOVES: dict[str, Move] = {
     "split": split,
     "unfuse": unfuse,
     "im2col": im2col,
+    "grad": grad,
+    "recompute": recompute,
 }

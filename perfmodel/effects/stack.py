@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.catalogue.parts import Peak
+from perfmodel.effects import tiles_in_flight
 from perfmodel.effects.alignment import load_width
-from perfmodel.effects.cache_hits import hits_s
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
@@ -45,6 +45,7 @@ EFFECTS = {
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
     "row passes": "rows that are read again",
+    "tiles in flight": "operands that do not fit the cache are read again by later waves",
     "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
     "memory reach": "the share of the published bandwidth that is reached",
     "cache reuse": "what the timing loop left in the cache",
@@ -193,14 +194,18 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
 
 
 def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
+    import numpy
+
     on, chip = setting.on, setting.chip
-    moved, hits = shape.bytes, 0.0
-    if "cache reuse" in on:
-        moved = fetched_bytes(shape, chip, setting.protocol)
-        hits = hits_s(shape, moved, chip)
+    moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
+    if "tiles in flight" in on and tile is not None and shape.kind == CONTRACTION:
+        moved = moved + tiles_in_flight.reread_bytes(shape, tile, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
-    return moved / rate + hits
+    found = moved / rate
+    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
+        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    return found

@@ -129,7 +129,7 @@ def rates_of(count: KernelCount, found: Roofline) -> Rates:
 
 
 def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protocol) -> bool:
-    if name in GEMM_ONLY or name == "few blocks":
+    if name in GEMM_ONLY or name in ("few blocks", "tiles in flight"):
         return tile is not None and not (name == "split-k" and tile.splits == 1)
     if name == "row passes":
         return shape.kind == ROWS

@@ -207,10 +207,10 @@ def _never_less(one: Size, other: Size) -> bool:
 def _no_negative_term(gap: sympy.Expr) -> bool:
     """Whether each negative term is outweighed by a positive one that has all its factors (symbols are 1 or more)."""
     terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(sympy.expand(gap))]
-    spare = {rest: number for number, rest in terms if number > 0 and rest.is_nonnegative}
+    spare = {rest: number for number, rest in terms if number > 0}
+    if not all(_is_nonnegative(rest) for rest in spare):
+        return False
     for number, rest in terms:
-        if number > 0 and rest not in spare:
-            return False
         for other in spare if number < 0 else ():
             if _is_multiple(other, rest):
                 used = min(spare[other], -number)
@@ -219,6 +219,11 @@ def _no_negative_term(gap: sympy.Expr) -> bool:
         if number < 0:
             return False
     return True
+
+
+def _is_nonnegative(term: sympy.Expr) -> bool:
+    """Whether a product is 0 or more. As a rule its factors are, and of these sympy knows it already."""
+    return all(factor.is_nonnegative for factor in sympy.Mul.make_args(term)) or bool(term.is_nonnegative)
 
 
 def _is_multiple(product: sympy.Expr, factor: sympy.Expr) -> bool:

@@ -14,8 +14,9 @@ from typing import TypeAlias
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, smallest
 from perfmodel.graph.combining import check_combined
+from perfmodel.graph.gaps import Gaps
 from perfmodel.graph.indexing import Affine, Gathered, Index
-from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
+from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.scattering import scatters
@@ -129,9 +130,7 @@ def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[N
         asked = list(wanted.get(name, []))
         if name in leaving or not asked:
             asked.append(tuple([_tile(axis.label, axis.extent, trips) for axis in op.output.tensor.axes]))
-        hull = [
-            Interval(part.starts, part.stops) for part in joined_parts(asked, op.output.tensor)
-        ]  # gaps are computed
+        hull = [part.solid for part in joined_parts(asked, op.output.tensor)]  # gaps are computed
         space = dict(zip(op.output.tensor.labels, hull, strict=True))
         for axis in op.space:
             if axis.label in space:
@@ -179,7 +178,7 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
 
 def _tile(label: str, extent: Size, trips: Mapping[str, Trip]) -> Interval:
     trip = trips.get(label)
-    return Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+    return Interval.whole(extent) if trip is None else trip.tile
 
 
 def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) -> Interval:
@@ -243,7 +242,7 @@ def _hull(parts: tuple[Interval, ...], extent: Size) -> Interval:
 
     Ints and symbols take the same way through it, so that a formula at sizes is the count at these sizes.
     """
-    distinct = list(dict.fromkeys(parts))
+    distinct = list(dict.fromkeys(parts)) if len(parts) > 1 else parts
     if len(distinct) == 1:
         return distinct[0]
     if not any(part.labels for part in distinct):

@@ -96,7 +96,8 @@ def valid_results(op: Op) -> Size:
     if not op.padded:
         return product(tensor.extents)
     extents = valid_extents(op)
-    return product([extents[label] for label in tensor.labels])
+    pairs = zip(tensor.axes, op.output.index, strict=True)
+    return product([extents.get(by, axis.extent) if isinstance(by, str) else axis.extent for axis, by in pairs])
 
 
 def valid_parts(op: Op, parts: Mapping[str, Interval], trips: Mapping[str, Trip]) -> dict[str, Interval]:

@@ -12,14 +12,14 @@ from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, product, total
 from perfmodel.graph.combining import moved_by_adding
 from perfmodel.graph.counting import Transfer, Work, work
-from perfmodel.graph.intervals import Interval, Trip, full_length
+from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.part_tiles import key_tiles
-from perfmodel.graph.parts import part_bytes, part_note
+from perfmodel.graph.parts import part_cost, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
@@ -56,6 +56,15 @@ class Tiled:
     def needs(self) -> list[Need]:
         """What each op computes in a block."""
         return needs_of(self.kernel, self.tiling, self.leaving)
+
+    @cached_property
+    def readers(self) -> dict[str, list[Need]]:
+        """What reads each tensor."""
+        found: dict[str, list[Need]] = {}
+        for need in self.needs:
+            for name in dict.fromkeys([access.tensor.name for access in need.op.reads]):
+                found.setdefault(name, []).append(need)
+        return found
 
     @cached_property
     def loops(self) -> list[str]:
@@ -163,7 +172,7 @@ class Tiled:
 
     def _issued_length(self, label: str, interval: Interval) -> Size:
         """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
-        length = full_length(interval)
+        length = interval.full_length
         cuts = [cut.size for cut in (*self.tiling.grid, *self.tiling.stream) if cut.label == label]
         one = cuts and label not in self.trips and interval == Interval.whole(length)
         return largest(length, *cuts) if one else length
@@ -210,8 +219,8 @@ class Tiled:
             elements, size = visited_cost(load, visits, self.trips)
             return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
-        size = part_bytes(load.tensor.format, load.part, self.trips)
-        return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
+        elements, size = part_cost(load.tensor.format, load.part, self.trips)
+        return product([again, elements]), product([again, size])
 
     def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
@@ -219,8 +228,7 @@ class Tiled:
 
     def visits_of(self, tensor: Tensor) -> Visits | None:
         """The tiles that are visited of the ops that read a tensor, where all of them have the same."""
-        reads = [need for need in self.needs if tensor.name in [access.tensor.name for access in need.op.reads]]
-        found = {self.visits(need) for need in reads}
+        found = {self.visits(need) for need in self.readers.get(tensor.name, ())}
         return found.pop() if len(found) == 1 else None
 
     def _stored(self, need: Need) -> list[Transfer]:
@@ -233,7 +241,7 @@ class Tiled:
         if visits is not None and self.by_visits(visits, self.loops):
             elements, size = visited_cost(Load(tensor, part), visits, self.trips)
         else:
-            elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
+            elements, size = part_cost(tensor.format, part, self.trips)
         if tensor.name in self.tiling.spill:
             times = self._outer_trips(need)
             moved = (product([times, elements]), product([times, size]))
@@ -268,7 +276,7 @@ class Tiled:
         found = {}
         for label, extent in tensor.axes:
             trip = self.trips.get(label)
-            found[label] = Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+            found[label] = Interval.whole(extent) if trip is None else trip.tile
         if self.keeps_mask(op):
             found = within_mask(op, found, self.trips)
         return tuple(found.values())

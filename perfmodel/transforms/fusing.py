@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
+from perfmodel.graph.arguments import is_one_of, names_given
 from perfmodel.graph.indexing import fresh
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
-from perfmodel.transforms.selecting import Only, checked_program, chosen, names_given
+from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 Results = str | Iterable[str | Iterable[str]] | None
 
@@ -34,7 +35,7 @@ def fuse(program: Program, by: str | None = None, only: Only = None, to: Results
     [('S', 'max', 'sub', 'exp', 'sum'), ('P', 'O')]
     """
     checked_program(program, "fuse")
-    if by not in (None, "stage"):
+    if by is not None and not is_one_of(by, ["stage"]):
         raise TransformError(f"fuse: by={by!r} is not known; by='stage' or nothing{did_you_mean(str(by), ['stage'])}")
     if by is not None and to is not None:
         raise TransformError(f"fuse: by={by!r} and to={to!r} each say what is merged; give one of them")

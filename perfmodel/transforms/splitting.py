@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, size
+from perfmodel.graph.arguments import is_one_of
 from perfmodel.graph.indexing import FreshNames
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
@@ -32,7 +33,8 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
 
     A kernel that is ``online`` over the label keeps running results in each part (a maximum, and sums that follow it).
     The second kernel takes the maximum of all parts, scales the sums of each by exp(its maximum - that of all) and adds
-    them; what stood behind the loop follows, and values over the label that are wanted are made again. With
+    them; what stood behind the loop follows, and values over the label that are wanted are made again. (Scores that are
+    minus infinity all through a part have no exp(x - maximum) there: leave them out by a mask, which has.) With
     ``tile(p, grid={"kv_part": 1}, stream={"kv": ..}, only="attention")`` that is flash-decoding (Dao et al. 2023,
     https://pytorch.org/blog/flash-decoding/).
 
@@ -52,12 +54,13 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     (True, True)
 
     >>> from perfmodel import attention, fuse, online
-    >>> p = split(online(fuse(attention(1, 4096, 64)), "kv"), kv=8)
-    >>> [op.name for op in p.ops if op.name in ("max", "sum", "values")], p.tensors["O_sum_partial"].labels[0]
-    (['max', 'sum', 'values'], 'kv_part')
+    >>> plain = online(fuse(attention(1, 4096, 64)), "kv")
+    >>> p = split(plain, kv=8)
+    >>> p.kernels[1].needed, p.flops == plain.flops + 8 * (2 * 64 + 4)
+    (('max_partial', 'sum_partial', 'O_sum_partial'), True)
     """
     checked_program(program, "split")
-    if combine not in _COMBINES:
+    if not is_one_of(combine, _COMBINES):
         raise TransformError(f"split: combine={combine!r} is not one of {listed(_COMBINES)}")
     parts = {label: size(value, f"split: {label}") for label, value in labels.items()}
     if not parts:
