@@ -171,7 +171,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits))
+        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published))
     return found
 
 
@@ -186,7 +186,9 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
             continue
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
-            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching, shape.bits)
+            seconds = sustained_s(
+                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s)
+            )
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
