@@ -100,3 +100,19 @@ def test_packing_scales_is_for_blackwell_alone() -> None:
     """DeepGEMM's scales are packed by kernels of their own from compute capability 10 on."""
     found = [row(chip, "fp8_block", framework="sglang").quantizer for chip in ("h100-sxm", "b200-sxm")]
     assert [each.other_s > 0 for each in found if each] == [False, True]
+
+
+def test_kernels_that_load_an_element_a_thread_move_few_bytes_a_clock() -> None:
+    """6 bytes a clock on each of 132 units at 1.98 GHz are 1.6 TB/s, half of what memory gives."""
+    how = PROTOCOLS["vidur-scalar"]
+    p = pm.elementwise("silu(x) * w", 2**28, dtype="fp16")
+    seconds = pm.estimate(p, H100, protocol=how).time_s - pm.estimate(p, H100, protocol=how, without=["launch"]).time_s
+    assert seconds == pytest.approx(CHIP.constants.launch_s)
+    expected = 3 * 2 * 2**28 / (6 * 132 * 1.98e9)
+    assert pm.estimate(p, H100, protocol=how, without=["launch", "overlap"]).time_s == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("op", "name"), [("silu_mul", "vidur-scalar"), ("ew_add", "vidur"), ("gemm", "vidur")])
+def test_kernels_of_a_serving_engine_are_told_from_those_of_torch(op: str, name: str) -> None:
+    """Norms, rotary embeddings and gates of vidur's table are its own kernels, sums and products torch's."""
+    assert protocol_of(Row.read({"source": "vidur", "op": op})).name == name

@@ -26,7 +26,8 @@ class Protocol:
     only as many copies of B as it takes to fill the last-level cache. ``launch_s`` is what starting a kernel adds
     to the chip's own floor (which is that of a CUDA graph), ``quantizer`` the kernels before the product that bring A
     into its format, ``host_s`` the time in which the host of an eager loop enqueues one run, below which none can
-    be, ``tick_s`` the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
+    be, ``unit_bytes`` what a unit moves in a clock where its kernels load an element a thread (0: no limit), ``tick_s`` the
+    resolution of the timer. ``switching`` is the energy of a multiply-add on its data
     relative to random numbers: weights that were never filled are zeros, switch few bits, and let the clock run higher.
 
     >>> Protocol("mine", copies=(1, 6, 1)).rotated
@@ -40,6 +41,7 @@ class Protocol:
     launch_s: float = 0.0
     quantizer: Quantizer | None = None
     host_s: float = 0.0
+    unit_bytes: float = 0.0
     tick_s: float = 0.0
     switching: float = 1.0
     source: str = ""
@@ -66,6 +68,10 @@ _TABLE = (
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
     Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
     Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
+    # the norms, rotary embeddings and gates of its serving engine load an element a thread: 4 to 7 bytes a clock and SM
+    # on A100 and H100 alike, where kernels that load 16 bytes a thread reach 12
+    Protocol("vidur-scalar", source="microsoft/vidur: kernels of sarathi-serve", tick_s=1e-6, unit_bytes=6),
+    Protocol("llmcompass", launch_s=20e-6, source="PrincetonUniversity/LLMCompass: host clock around eager calls"),
     Protocol("pipeweave", cold=True, launch_s=2.5e-6, source="zksainx/pipeweave: not stated; small kernels take 5 us"),
     Protocol("flushed", cold=True, source="the last-level cache is flushed before each run"),
 )

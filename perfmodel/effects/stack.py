@@ -208,6 +208,10 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
     found = moved / rate
-    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
-        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    if shape.kind == CONTRACTION or setting.on == IDEAL:
+        return found
+    if "cache reuse" in on and not setting.protocol.cold:
+        found = numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    if setting.protocol.unit_bytes:
+        found = numpy.maximum(found, shape.bytes / (setting.protocol.unit_bytes * chip.clock_hz * chip.units))
     return found

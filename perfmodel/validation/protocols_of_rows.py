@@ -16,6 +16,7 @@ _EAGER_S = {"Cutlass": 165e-6, "DeepGemm": 175e-6, "FlashInfer": 57e-6, "Triton"
 _ON_HOPPER_S = {"DeepGemm": 80e-6}  # without the packing of scales that Blackwell's kernel asks for
 _GRACE = 1.7  # of GB200 and GB300
 _XPU_S = 30e-6  # vLLM on Intel's GPUs launches eagerly
+_SCALAR = ("silu_mul", "rope", "rmsnorm", "layernorm")  # of vidur's serving engine
 _PACKED_S = 9e-6  # SGLang's scales for DeepGEMM on Blackwell: packed, transposed and aligned by kernels of their own
 
 
@@ -30,7 +31,8 @@ def protocol_of(row: Row, chip: Machine | None = None) -> Protocol:
     if "L2_flush" in row.flags:
         return PROTOCOLS["flushed"]
     framework = row.extra.get("fw", "").partition("-")[0]
-    base = next((name for name in (f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
+    scalar = f"{row.source}-scalar" if row.op in _SCALAR else ""
+    base = next((name for name in (scalar, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
     narrow = row.dtype if row.extra.get("quant_in_timing") == "1" else ""
     kernel = row.extra.get("kernel", "")
     capability = float(chip.compute_capability or 0) if chip is not None else 0.0
