@@ -26,8 +26,8 @@ class Protocol:
     only as many copies of B as it takes to fill the last-level cache. ``launch_s`` is what starting a kernel adds
     to the chip's own floor (which is that of a CUDA graph), ``quantizer`` the kernels before the product that bring A
     into its format, ``host_s`` the time in which the host of an eager loop enqueues one run, below which none can
-    be, ``unit_bytes`` what a unit moves in a clock where its kernels load an element a thread (0: no limit), ``tick_s`` the
-    resolution of the timer. ``switching`` is the energy of a multiply-add on its data
+    be, ``unit_bytes`` what a unit moves in a clock where its kernels load an element a thread (0: no limit),
+    ``tick_s`` the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
     relative to random numbers: weights that were never filled are zeros, switch few bits, and let the clock run higher.
 
     >>> Protocol("mine", copies=(1, 6, 1)).rotated
