@@ -22,7 +22,7 @@ def quantized_s(shape: KernelShape, chip: Chip, quantizer: Quantizer) -> Any:
     >>> from perfmodel import machine, matmul
     >>> from perfmodel.effects.shapes import shape_of
     >>> shape, chip = shape_of(matmul(8, 8, 8, dtype="fp8").counted[0]).numbers(), Chip.of(machine("h100-sxm"))
-    >>> SMALL_S <= quantized_s(shape, chip, Quantizer()) < 1.1 * SMALL_S
+    >>> bool(SMALL_S <= quantized_s(shape, chip, Quantizer()) < 1.1 * SMALL_S)
     True
     """
     import numpy
