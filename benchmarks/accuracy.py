@@ -4,7 +4,8 @@
 
 The files are tables of measured times with the columns of ``perfmodel validate`` (gpu, op, dtype, time_us, the sizes,
 source, extra). Nothing is fitted here: the constants of the chips and the protocols of the sources stand as they are
-in the package. A fifth of the shapes, by a hash of their sizes, was never fitted to and is shown apart.
+in the package. A fifth of the shapes, by a hash of their sizes, is shown apart: the chips' constants were not fitted
+to it (``calibrate.py``), while those of the protocols were read off all rows.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def page(frame: Any) -> Iterator[str]:
     yield "    python benchmarks/accuracy.py gemm.csv memory.csv > docs/accuracy.md\n"
     yield (
         "Absolute error of estimated against measured time, median / mean in percent of the measured; the bias is the "
-        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no constant was "
-        "fitted to. The measurements are others' (the sources are named below; the tables themselves are not in this "
+        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no chip's constant "
+        "was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements are others' (the sources are named below; the tables themselves are not in this "
         f"repository): {found.rows} rows, of which {found.mapped} have an estimate.\n"
     )
     yield f"All of them: {score(errors(found.answers))}; by the roofline alone {score(errors(ideal.answers))}.\n"
