@@ -108,6 +108,11 @@ def page(frame: Any) -> Iterator[str]:
     yield (
         "Absolute error of estimated against measured time, median / mean in percent of the measured; the bias is the "
         "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no chip's constant "
+        "was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements are "
+        "others' (the sources are named below; the tables themselves are not in this "
+        f"repository): {found.rows} rows, of which {found.mapped} have an estimate.\n"
+        "Absolute error of estimated against measured time, median / mean in percent of the measured; the bias is the "
+        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no chip's constant "
         "was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements are others' (the sources are named below; the tables themselves are not in this "
         f"repository): {found.rows} rows, of which {found.mapped} have an estimate.\n"
     )
