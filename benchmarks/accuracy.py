@@ -107,13 +107,9 @@ def page(frame: Any) -> Iterator[str]:
     yield "    python benchmarks/accuracy.py gemm.csv memory.csv > docs/accuracy.md\n"
     yield (
         "Absolute error of estimated against measured time, median / mean in percent of the measured; the bias is the "
-        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no chip's constant "
-        "was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements are "
-        "others' (the sources are named below; the tables themselves are not in this "
-        f"repository): {found.rows} rows, of which {found.mapped} have an estimate.\n"
-        "Absolute error of estimated against measured time, median / mean in percent of the measured; the bias is the "
-        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no chip's constant "
-        "was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements are others' (the sources are named below; the tables themselves are not in this "
+        "median with its sign. *Held out* is the fifth of the shapes, by a hash of their sizes, that no constant of a "
+        "chip was fitted to (those of the protocols, such as a quantizer's, were read off all rows). The measurements "
+        "are others' (the sources are named below; the tables themselves are not in this "
         f"repository): {found.rows} rows, of which {found.mapped} have an estimate.\n"
     )
     yield f"All of them: {score(errors(found.answers))}; by the roofline alone {score(errors(ideal.answers))}.\n"
