@@ -55,6 +55,7 @@ _HOME = homes_of(
         "perfmodel.sweeping": "sweep sweep_to",
         "perfmodel.tile_search": "best_tiles",
         "perfmodel.solving": "Solution solve",
+        "perfmodel.validation": "Validation validate",
     }
 )
 
@@ -219,4 +220,8 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         split as split,
         tile as tile,
         unfuse as unfuse,
+    )
+    from perfmodel.validation import (
+        Validation as Validation,
+        validate as validate,
     )

@@ -79,7 +79,16 @@ def test_on_chip_levels_are_smaller_than_memory_and_faster(name: str) -> None:
     for level in chip.levels:
         many = chip.units if level.scope == "unit" else 1
         assert many * level.capacity_bytes < (chip.capacity_bytes or 2**40)
-        assert level.bandwidth_bytes_per_s is None or level.bandwidth_bytes_per_s > chip.bandwidth_bytes_per_s
+        assert level.bandwidth_bytes_per_s is None or many * level.bandwidth_bytes_per_s > chip.bandwidth_bytes_per_s
+
+
+@each_chip
+def test_shared_memory_serves_128_bytes_a_clock(name: str) -> None:
+    """32 banks * 4 B a clock on each SM, at the clock of the vector unit, wherever a sheet of NVIDIA's says a rate."""
+    chip = machine(name)
+    rates = [level.bandwidth_bytes_per_s for level in chip.levels if level.name == "shared"]
+    for rate in rates if chip.vendor == "NVIDIA" else ():
+        assert rate is None or rate == pytest.approx(32 * 4 * chip.clocks.of("vector"))
 
 
 @each_chip
@@ -228,4 +237,5 @@ def test_doubtful_figures_are_marked() -> None:
     assert "800 GiB/s" in machine("tpu-v5e").doubts["bandwidth_bytes_per_s"]
     assert "2.46e12" in machine("tpu-v5p").doubts["bandwidth_bytes_per_s"]
     assert machine("rtx-4090").find_peak("tf32").label in machine("rtx-4090").doubts
-    assert machine("h100-sxm").caveats == machine("a100-sxm-80gb").caveats == ()
+    assert machine("a100-sxm-80gb").caveats == ()
+    assert list(machine("h100-sxm").doubts) == ["l2 bandwidth_bytes_per_s"]

@@ -78,6 +78,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "sweep": {"subject": ..., "points": ..., "on": None, "metrics": None},
     "sweep_to": {"folder": ..., "subject": ..., "points": ..., "on": None, "metrics": None},
     "suggest": {"program": ..., "on": ..., "within": 0.05, "where": None, "top": 10, "effects": "real"},
+    "validate": {"frame": ..., "effects": "real"},
     "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
     "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
     "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
@@ -107,6 +108,7 @@ KEYWORDS: dict[str, set[str]] = {
     "sequence": {"join"},
     "compare": {"on"},
     "solve": {"bound", "fits", "where", "effects", "within"},
+    "validate": {"without", "chips"},
     "Machine": {
         "peak", "bandwidth_bytes_per_s", "capacity_bytes", "units", "rate_per_clock", "clock_hz",
     },
@@ -136,6 +138,7 @@ ATTRIBUTES = {
         "not_modelled explain against to_dict"
     ),
     "Solution": "least most values intervals expression method reason latex explain to_dict",
+    "Validation": "answers rows mapped reasons errors table explain to_dict frame",
 }
 
 
@@ -164,7 +167,7 @@ def test_attributes_are_there(name: str, promised: str) -> None:
 
 DOCUMENTED = (
     "descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "sweeping", "suggesting",
-    "tile_search", "solving", "plot",
+    "tile_search", "solving", "validation", "plot",
 )  # fmt: skip
 
 

@@ -98,3 +98,21 @@ def test_a_file_that_is_no_table_is_one_line_of_error(
     (tmp_path / "in.csv").write_text(text)
     assert main(["validate", str(tmp_path / "in.csv")]) == 2
     assert capsys.readouterr().err.startswith("perfmodel: validate:")
+
+
+def test_an_effect_may_be_left_out_and_several_named_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(m=[8]).to_csv(tmp_path / "in.csv", index=False)
+    biases = []
+    for options in ([], ["--without", "launch", "--without", "overlap"], ["--effects", "roofline,launch"]):
+        assert main(["validate", str(tmp_path / "in.csv"), "--json", *options]) == 0
+        biases.append(json.loads(capsys.readouterr().out)["all"]["bias"])
+    assert len(set(biases)) == 3
+    assert biases[1] < biases[0]  # without the launch a small product takes less
+
+
+def test_an_effect_that_does_not_exist_is_one_line_of_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(m=[8]).to_csv(tmp_path / "in.csv", index=False)
+    assert main(["validate", str(tmp_path / "in.csv"), "--without", "lunch"]) == 2
+    assert "did you mean 'launch'" in capsys.readouterr().err

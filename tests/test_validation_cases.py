@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.validation.cases import case_of, kind_of, protocol_of
+from perfmodel.validation.cases import case_of, kind_of
+from perfmodel.validation.protocols_of_rows import protocol_of
 from perfmodel.validation.rows import Row, Unmapped
 
 GEMM = {"gpu": "h100-sxm", "op": "gemm", "dtype": "bf16", "batch": "1", "m": "8", "n": "64", "k": "32", "time_us": "3"}

@@ -24,13 +24,6 @@ def test_a_bias_is_added_in_the_same_kernel() -> None:
     assert made.flops == 2 * m * n * k + m * n
 
 
-def test_a_kernel_that_quantizes_reads_bf16_and_writes_what_the_product_reads() -> None:
-    made = gemm(formats_of("fp8"), quantize=True)
-    quantize, product = (count.bytes.expand() for count in made.counted)
-    assert quantize == 2 * m * k + m * k + 4  # A in bf16, A in fp8, one fp32 scale
-    assert product == m * k + k * n + 2 * m * n
-
-
 def test_a_batch_of_products_has_operands_of_its_own() -> None:
     assert gemm(formats_of("fp32"), batched=True).bytes.expand() == (4 * batch * (m * k + k * n + m * n)).expand()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from perfmodel.catalogue.building import Rates, arguments, changed, checked, checked_name, facts_from
+from perfmodel.catalogue.given_levels import with_levels
 from perfmodel.catalogue.parts import ANY, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
 from perfmodel.catalogue.words import as_dict, as_html, explanation, missing_peak, summary
 from perfmodel.errors import MachineError, did_you_mean, listed
@@ -25,8 +26,9 @@ class Machine:
 
     Made by hand it takes ``peak`` (FLOP/s: a number that serves every unit and format, or a mapping
     from "bf16", "matrix bf16" or ("matrix", "bf16") to numbers), or ``units``, ``rate_per_clock``
-    (FLOP a clock and unit) and ``clock_hz``; and ``bandwidth_bytes_per_s``. Numbers are positive and
-    finite, or formulas (``pm.reals``); whole ones become ints. ``MachineError`` otherwise.
+    (FLOP a clock and unit) and ``clock_hz``; and ``bandwidth_bytes_per_s``. ``levels`` has on-chip levels by name,
+    as in ``replace``. Numbers are positive and finite, or formulas (``pm.reals``); whole ones become ints.
+    ``MachineError`` otherwise.
 
     >>> Machine(units=16, rate_per_clock=8 * 2, clock_hz=3.0e9, bandwidth_bytes_per_s=20e9).ridge("fp32")
     38.4
@@ -62,6 +64,7 @@ class Machine:
         units: Any = None,
         rate_per_clock: Any = None,
         clock_hz: Any = None,
+        levels: Any = None,
         name: str = "custom",
     ) -> None:
         given = {
@@ -72,8 +75,9 @@ class Machine:
             "rate_per_clock": rate_per_clock,
             "clock_hz": clock_hz,
         }
-        said = arguments(given | ({} if name == "custom" else {"name": name}))
-        self._fill(**facts_from(given, name), made=f"pm.Machine({said})")
+        said = arguments(given | {"levels": levels} | ({} if name == "custom" else {"name": name}))
+        facts = facts_from(given, name) | {"made": f"pm.Machine({said})"}
+        self._fill(**facts if levels is None else with_levels(facts, levels, "Machine"))
 
     def _fill(self, **facts: Any) -> None:
         """Set every field: those not named are unknown."""
@@ -211,13 +215,15 @@ class Machine:
         capacity_bytes: Any = None,
         units: Any = None,
         clock_hz: Any = None,
+        levels: Any = None,
         name: str | None = None,
     ) -> Machine:
         """The same chip with other figures, each with the source "given by the user".
 
         Another number of ``units``, or another ``clock_hz``, scales the peaks of a chip that lists its own.
         ``peak`` as a number serves every unit and format; in a mapping, "bf16" is that format on the matrix
-        and on the vector unit, and what is not named stays.
+        and on the vector unit, and what is not named stays. ``levels`` has figures of on-chip levels by name:
+        {"l2": 5e12} is a bandwidth, {"l1": {"capacity_bytes": 2**15, "scope": "unit"}} says more.
 
         >>> Machine(peak=312e12, bandwidth_bytes_per_s=2e12).replace(bandwidth_bytes_per_s=4e12).ridge("bf16")
         78.0
@@ -228,12 +234,12 @@ class Machine:
             "units": units,
             "clock_hz": clock_hz,
         }
-        said = arguments({"peak": peak, **given, "name": name})
+        said = arguments({"peak": peak, **given, "levels": levels, "name": name})
         label = name if name is not None else f"{self.name.removesuffix(' (what-if)')} (what-if)"
         facts = {each.name: getattr(self, each.name) for each in fields(self)}
         facts |= changed(self, checked(given, "replace"), peak)
         facts |= {"name": checked_name(label), "aliases": (), "made": f"{self.made}.replace({said})"}
-        return Machine.from_facts(**facts)
+        return Machine.from_facts(**facts if levels is None else with_levels(facts, levels, "replace"))
 
     # ------------------------------------------------------------------ in words
 

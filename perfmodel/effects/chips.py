@@ -34,6 +34,7 @@ class Chip:
     constants: Constants
     lender: str = ""
     cache_bandwidth: float = 0.0
+    half_peak: float = 0.0  # FLOP/s of the matrix unit in 16 bits
 
     @classmethod
     def of(cls, machine: Machine) -> Chip:
@@ -83,7 +84,12 @@ def chip_of(machine: Machine) -> Chip | None:
         constants,
         lender,
         _cache_figure(machine, "bandwidth_bytes_per_s") or CACHE_RATIO * _number(machine.bandwidth_bytes_per_s),
+        max([_number(peak.flops_per_s) for peak in machine.peaks if _is_half(peak)], default=0.0),
     )
+
+
+def _is_half(peak: Peak) -> bool:
+    return peak.unit == "matrix" and peak.format in ("bf16", "fp16") and isinstance(peak.flops_per_s, int | float)
 
 
 def _cache_figure(machine: Machine, name: str) -> float | None:

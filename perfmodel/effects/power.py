@@ -16,15 +16,23 @@ MOST = 0.97  # of the peak, however little the data switches
 # A FLOP of 8 bits takes a little more than half of one of 16: fp8 over bf16 of the best matmuls, as shares of their
 # peaks, is 0.88 (H100), 0.93 (GH200), 0.98 (B200) in S. Bekman's Machine Learning Engineering, accelerator tables.
 NARROW = 0.92
+# One of 4 bits takes about a third: the largest nvfp4 products of ai-dynamo/aiconfigurator sustain 3.1 (B200) to 3.5
+# (B300) times the FLOP/s of bf16, whose peaks are a fourth and a sixth of those of fp4.
+QUARTER = 3.2
 
 
-def sustained_s(seconds: Any, chip: Chip, switching: float = 1.0, bits: float = 16) -> Any:
-    """Seconds of work that would take ``seconds`` at the published peak.
+def sustained_s(
+    seconds: Any, chip: Chip, switching: float = 1.0, bits: float = 16, published: float | None = None
+) -> Any:
+    """Seconds of work that would take ``seconds`` at the published peak, which formats of 4 bits have to say.
 
     >>> from perfmodel import machine
     >>> chip = Chip.of(machine("h100-sxm"))
     >>> sustained_s(1.0, chip) == 1 / chip.constants.matrix_reach
     True
     """
-    reach = chip.constants.matrix_reach * (NARROW if bits <= 8 else 1.0)
+    share = NARROW if bits <= 8 else 1.0
+    if bits <= 5 and published is not None and chip.half_peak > 0:  # 4 bits and their scales
+        share = min(share, QUARTER * chip.half_peak / published)
+    reach = chip.constants.matrix_reach * share
     return seconds / min(MOST, reach / switching)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from perfmodel.effects.quantizers import Quantizer
 from perfmodel.errors import PerfModelError, did_you_mean, listed
 
 ROLES = ("A", "B", "C")  # moving operand (or any input), stationary operand (a weight), output
@@ -23,8 +24,10 @@ class Protocol:
     ``copies`` are tensors of each role (A, B, C) that the loop walks through before it comes back to the first;
     ``cold`` says that caches are flushed or that the loop touches more than any cache. With ``until_l2`` there are
     only as many copies of B as it takes to fill the last-level cache. ``launch_s`` is what starting a kernel adds
-    to the chip's own floor (which is that of a CUDA graph), ``kernels`` names what else runs inside the time
-    ("quantize"), ``tick_s`` is the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
+    to the chip's own floor (which is that of a CUDA graph), ``quantizer`` the kernels before the product that bring A
+    into its format, ``host_s`` the time in which the host of an eager loop enqueues one run, below which none can
+    be, ``unit_bytes`` what a unit moves in a clock where its kernels load an element a thread (0: no limit),
+    ``tick_s`` the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
     relative to random numbers: weights that were never filled are zeros, switch few bits, and let the clock run higher.
 
     >>> Protocol("mine", copies=(1, 6, 1)).rotated
@@ -36,7 +39,9 @@ class Protocol:
     cold: bool = False
     until_l2: bool = False
     launch_s: float = 0.0
-    kernels: tuple[str, ...] = ()
+    quantizer: Quantizer | None = None
+    host_s: float = 0.0
+    unit_bytes: float = 0.0
     tick_s: float = 0.0
     switching: float = 1.0
     source: str = ""
@@ -55,27 +60,18 @@ COLD = Protocol("cold", cold=True, source="every operand comes from memory: the 
 WARM = Protocol("warm", source="one set of tensors, run again and again")
 
 _AIC = "ai-dynamo/aiconfigurator, collector/{}/collect_gemm.py"
-_QUANT = ("quantize",)  # the activations of fp8 and fp4 are quantized inside the time
 _TABLE = (
     COLD,
     WARM,
     Protocol("aiconfigurator-sglang", (6, 6, 1), source=_AIC.format("sglang")),
     Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
-    Protocol("aiconfigurator-sglang-quantized", (6, 6, 1), kernels=_QUANT, source=_AIC.format("sglang")),
-    Protocol("aiconfigurator-vllm-quantized", (1, 6, 1), kernels=_QUANT, source=_AIC.format("vllm")),
-    # its smallest fp8 rows take some three launches more than bf16; that two are for a scale is a guess
-    Protocol(
-        "aiconfigurator-trtllm-fp8",
-        (1, 5, 1),
-        kernels=(*_QUANT, "scale", "scale"),
-        until_l2=True,
-        source=_AIC.format("trtllm"),
-    ),
-    Protocol("aiconfigurator-trtllm-quantized", (1, 5, 1), kernels=_QUANT, until_l2=True, source=_AIC.format("trtllm")),
-    Protocol("aiconfigurator-vllm-one-copy", (1, 1, 1), kernels=_QUANT, source=_AIC.format("vllm")),
     Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
     Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
+    # the norms, rotary embeddings and gates of its serving engine load an element a thread: 4 to 7 bytes a clock and SM
+    # on A100 and H100 alike, where kernels that load 16 bytes a thread reach 12
+    Protocol("vidur-scalar", source="microsoft/vidur: kernels of sarathi-serve", tick_s=1e-6, unit_bytes=6),
+    Protocol("llmcompass", launch_s=20e-6, source="PrincetonUniversity/LLMCompass: host clock around eager calls"),
     Protocol("pipeweave", cold=True, launch_s=2.5e-6, source="zksainx/pipeweave: not stated; small kernels take 5 us"),
     Protocol("flushed", cold=True, source="the last-level cache is flushed before each run"),
 )

@@ -1,7 +1,8 @@
 """The ideal roofline of one kernel: each unit at its peak, memory at its bandwidth, all at the same time.
 
 Williams, Waterman and Patterson 2009 (Communications of the ACM 52(4)): time is the larger of work over
-peak and bytes over bandwidth. Assumes perfect overlap, full units, and each byte moved once.
+peak and bytes over bandwidth. Assumes perfect overlap, full units, and each byte moved once. Tiles inside tiles
+add a term for each on-chip level that serves them (``perfmodel.effects.levels``).
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import sympy
+
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
-from perfmodel.expressions import Size
+from perfmodel.effects.levels import PREFIX, levels_of
+from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.counting import Work
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.number_formats import format
@@ -24,7 +28,7 @@ class Term(NamedTuple):
     2.0
     """
 
-    unit: str  # "matrix", "vector", "special" or "memory"
+    unit: str  # "matrix", "vector", "special" or "memory"; "level l2" for an on-chip level
     resource: str
     amount: Size
     rate: Any  # FLOP/s, operations/s or B/s
@@ -32,9 +36,29 @@ class Term(NamedTuple):
     peak: Peak | None = None  # the entry of the machine's data sheet that gives the rate of a unit
     works: tuple[int, ...] = ()  # which of the kernel's works it holds
 
+    @property
+    def computes(self) -> bool:
+        """Whether it is work of a unit, and not bytes of the memory or of a level.
+
+        >>> Term("matrix", "matrix bf16", 1, 1, 1.0).computes, Term("level l2", "l2", 1, 1, 1.0).computes
+        (True, False)
+        """
+        return self.unit != "memory" and not self.is_level
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it is the traffic of an on-chip level.
+
+        >>> Term("level l2", "l2", 1, 1, 1.0).is_level
+        True
+        """
+        return self.unit.startswith(PREFIX)
+
 
 class Roofline(NamedTuple):
-    """The terms of one kernel (memory last), what has no known rate, and remarks on how peaks were chosen.
+    """The terms of one kernel (memory last, levels before it, the innermost first), and remarks on the peaks chosen.
+
+    ``unknown`` is work without a known rate, ``left_out`` levels without one.
 
     >>> Roofline((), (), ()).terms
     ()
@@ -43,6 +67,19 @@ class Roofline(NamedTuple):
     terms: tuple[Term, ...]
     unknown: tuple[str, ...]
     remarks: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def levels_s(self) -> Any:
+        """Seconds of the slowest on-chip level that serves the kernel's tiles; 0 for none.
+
+        >>> Roofline((Term("level l2", "l2", 4, 2, 2.0), Term("memory", "hbm", 1, 1, 1.0)), (), ()).levels_s
+        2.0
+        """
+        found = [term.seconds for term in self.terms if term.is_level]
+        if all(is_concrete(item) for item in found):
+            return float(max(found, default=0.0))
+        return sympy.Max(*found, evaluate=False) if len(found) > 1 else found[0]
 
 
 def roofline(count: KernelCount, machine: Machine) -> Roofline:
@@ -70,7 +107,10 @@ def roofline(count: KernelCount, machine: Machine) -> Roofline:
         terms[unit, name] = _term(unit, name, peak, item.operations, place, terms.get((unit, name)))
     moved, bandwidth = count.bytes, machine.bandwidth_bytes_per_s
     memory = Term("memory", _memory_name(machine.memory_type), moved, bandwidth, moved / bandwidth)
-    return Roofline((*terms.values(), memory), tuple(unknown), tuple(remarks))
+    levels = levels_of(count, machine)
+    inside = [Term(PREFIX + each.level, each.level, each.bytes, each.rate, each.bytes / each.rate)
+              for each in reversed(levels.served)]  # fmt: skip
+    return Roofline((*terms.values(), *inside, memory), tuple(unknown), (*remarks, *levels.remarks), levels.left_out)
 
 
 def _term(unit: str, name: str, peak: Peak, operations: Size, place: int, known: Term | None) -> Term:

@@ -16,7 +16,7 @@ from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.nodes import Access, Op
 
 CONTRACTION, ROWS, STREAM = "contraction", "rows", "stream"
-_NUMBERS = ("batch", "m", "n", "k", "a_bytes", "b_bytes", "c_bytes", "bytes", "rows", "row_bytes")
+_NUMBERS = ("batch", "m", "n", "k", "a_bytes", "b_bytes", "c_bytes", "bytes", "rows", "row_bytes", "levels_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class KernelShape:
 
     ``kind`` is "contraction" (C[batch, m, n] = A[batch, m, k] B[batch, k, n]), "rows" (each row is reduced, and
     used again) or "stream". ``bits`` are those of an element of A, ``out_bits`` of C; ``work`` has the operations of
-    each of the kernel's works, in order, and ``contracting`` which of them are the contraction's.
+    each of the kernel's works, in order, and ``contracting`` which of them are the contraction's; ``levels_s`` are the
+    seconds of the slowest on-chip level that serves its tiles, which the roofline knows.
 
     >>> from perfmodel import matmul
     >>> shape = shape_of(matmul(8, 4096, 1024).counted[0])
@@ -44,6 +45,7 @@ class KernelShape:
     bytes: Any = 0
     rows: Any = 1
     row_bytes: Any = 0
+    levels_s: Any = 0
     work: tuple[Any, ...] = ()
     contracting: tuple[int, ...] = ()
     chained: int = 0

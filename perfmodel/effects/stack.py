@@ -17,14 +17,16 @@ from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
-from perfmodel.effects.launch import extra_s, launched_s
+from perfmodel.effects.launch import launched_s
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
+from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
-from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
+from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
 from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.tiles import Tile
@@ -122,14 +124,23 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     else:
         compute = _others_s(shape, setting, everything=True)
     memory = _memory_s(shape, tile, setting)
+    if shape.kind == STREAM:  # a program's own tiles, which may nest
+        memory = numpy.maximum(memory, shape.levels_s)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
     launch = 0.0
     if "launch" in on:
         grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
-    if setting.protocol.kernels and setting.on != IDEAL:
-        launch = launch + extra_s(shape, chip, setting.protocol)
-    return Parts(compute, memory, split, launch, both + (split + launch))
+    if shape.kind == ROWS and "row passes" in on:
+        launch = launch + row_s(shape)
+    if setting.on == IDEAL:
+        return Parts(compute, memory, split, launch, both + (split + launch))
+    if setting.protocol.quantizer is not None:
+        launch = launch + quantized_s(shape, chip, setting.protocol.quantizer)
+    total = both + (split + launch)
+    if setting.protocol.host_s:
+        total = numpy.maximum(total, setting.protocol.host_s)
+    return Parts(compute, memory, split, launch, total)
 
 
 def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
@@ -160,7 +171,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits))
+        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published))
     return found
 
 
@@ -175,7 +186,9 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
             continue
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
-            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching, shape.bits)
+            seconds = sustained_s(
+                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s)
+            )
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
@@ -195,6 +208,10 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
         return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
     found = moved / rate
-    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
-        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    if shape.kind == CONTRACTION or setting.on == IDEAL:
+        return found
+    if "cache reuse" in on and not setting.protocol.cold:
+        found = numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    if setting.protocol.unit_bytes:
+        found = numpy.maximum(found, shape.bytes / (setting.protocol.unit_bytes * chip.clock_hz * chip.units))
     return found

@@ -71,7 +71,8 @@ def _left_out(
     program: Program, kernels: tuple[KernelEstimate, ...], names: tuple[str, ...], found: Machine
 ) -> tuple[str, ...]:
     """What the estimate does not model: effects not asked for, and those that do not apply."""
-    missing = [name for name in NAMES if name not in names]
+    missing = [text for item in kernels for text in item.roofline.left_out]
+    missing += [name for name in NAMES if name not in names]
     reasons = [text for item in kernels if item.real is not None for text in item.real.left_out]
     if len(names) > 1 and any(item.real is None for item in kernels):
         reasons.append(BEYOND_SIZES if program.symbols else BEYOND_CHIP.format(found.name))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.estimation.values import Estimate
 
 _LONGEST = 64  # characters of a formula that still fits beside its rate and time
-_AMOUNTS = {"matrix": "FLOP", "vector": "FLOP", "special": "op", "memory": "B"}
+_AMOUNTS = {"matrix": "FLOP", "vector": "FLOP", "special": "op"}  # else bytes
 
 
 def expression(estimate: Estimate) -> str:
@@ -107,15 +107,22 @@ def _kernel_rows(
 
 
 def _term_row(term: Term, kernel: KernelEstimate, formal: Any, order: list[str]) -> tuple[str, ...]:
-    name = {"matrix": "work", "memory": "memory"}.get(term.unit, term.unit)
-    general = formal.bytes if term.unit == "memory" else total([formal.works[place].operations for place in term.works])
-    amount = worked(term.amount, general, order, _AMOUNTS[term.unit])
+    name = {"matrix": "work"}.get(term.unit, term.resource if term.is_level else term.unit)
+    unit = _AMOUNTS.get(term.unit, "B")
+    amount = worked(term.amount, _general(term, formal), order, unit)
     if len(amount) > _LONGEST and is_concrete(term.amount):
-        amount = quantity(term.amount, _AMOUNTS[term.unit])  # the formula stands in p.explain()
-    rate = quantity(term.rate, f"{_AMOUNTS[term.unit]}/s")
+        amount = quantity(term.amount, unit)  # the formula stands in p.explain()
+    rate = quantity(term.rate, f"{unit}/s")
     seconds = quantity(term.seconds, "s") if is_concrete(term.seconds) else formula(term.seconds, order) + " s"
     mark = "  <- bound" if term.resource == kernel.bottleneck and term.amount != 0 else ""
     return (f"  {name:<8} {amount}", f"/ {rate} ({term.resource})", f"{seconds}{mark}")
+
+
+def _general(term: Term, formal: Any) -> Any:
+    """The amount of a term as a formula in labels."""
+    if term.is_level:
+        return total([item.bytes for item in formal.levels[term.resource]])
+    return formal.bytes if term.unit == "memory" else total([formal.works[place].operations for place in term.works])
 
 
 def _ridge(kernel: KernelEstimate) -> str:

@@ -20,7 +20,7 @@ UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
 LAUNCH = "launch"  # the bound and the bottleneck of a kernel that mostly starts and ends
 _BEYOND = "beyond what a float holds"
 NEARLY_ONE = 1 - 2**-50  # times that differ by less are equal: each is rounded a few times, by 2^-53
-_UNITS = ("matrix", "vector", "special", "memory")  # compute first: it is the bound where both take as long
+_COMPUTE = ("matrix", "vector", "special")  # first: compute is the bound where both take as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class KernelEstimate:
         >>> estimate(matmul("n", "n", "n"), "h100-sxm").kernels[0].compute_s
         n**3/494700000000000
         """
-        return longest([seconds for unit, seconds in self.unit_seconds().items() if unit != "memory"])
+        return longest([seconds for unit, seconds in self.unit_seconds().items() if unit in _COMPUTE])
 
     @property
     def flops_per_s(self) -> Any:
@@ -164,12 +164,12 @@ class KernelEstimate:
         seconds = self.unit_seconds()
         if not all(is_concrete(item) for item in seconds.values()):
             return UNDECIDED
-        units: tuple[str, ...] = _UNITS
+        units = (*_COMPUTE, *self._moving)
         if self.real is not None:
             compute, memory, launch = (self.real.parts.compute_s, self.real.parts.memory_s, self.real.overhead_s)
             if launch > max(compute, memory):
                 return LAUNCH
-            units = _UNITS[-1:] if memory * NEARLY_ONE > compute else _UNITS[:-1]
+            units = self._slowest_to_move(memory) if memory * NEARLY_ONE > compute else _COMPUTE
         known = [name for name in units if name in seconds] or list(seconds)
         most = max([seconds[name] for name in known])
         unit = next(name for name in known if seconds[name] >= most * NEARLY_ONE)
@@ -184,7 +184,20 @@ class KernelEstimate:
         ['launch', 'compute', 'depends']
         """
         named = self.bottleneck
-        return named if named in (UNDECIDED, LAUNCH) else "memory" if named == self.memory.resource else "compute"
+        if named in (UNDECIDED, LAUNCH):
+            return named
+        moved = [term.resource for term in self.roofline.terms if not term.computes]
+        return "memory" if named in moved else "compute"
+
+    @property
+    def _moving(self) -> tuple[str, ...]:
+        """What moves bytes: the memory, then the on-chip levels that have a term, the outermost first."""
+        return tuple([term.unit for term in reversed(self.roofline.terms) if not term.computes])
+
+    def _slowest_to_move(self, memory_s: float) -> tuple[str, ...]:
+        """The levels that take as long as the memory with its effects; else the memory."""
+        found = [term.unit for term in self.roofline.terms if term.is_level and term.seconds >= memory_s * NEARLY_ONE]
+        return tuple(found) or ("memory",)
 
 
 def longest(seconds: Iterable[Any]) -> Any:

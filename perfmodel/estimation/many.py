@@ -228,7 +228,7 @@ def _kernel(
     count: int,
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
-    shape = shape_of(item)
+    shape = replace(shape_of(item), levels_s=terms.levels_s)
     shape = shape.at(values, count, _needed(shape, names, chip is None))
     repeat = _value(item.kernel.repeat, values)
     if chip is None or names == NAMES[:1]:
@@ -249,10 +249,10 @@ def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str]
         return None
     work = {f"work {place}" for place in range(len(shape.work))}
     if shape.kind != CONTRACTION:
-        return {"bytes"} | work
+        return {"bytes", "levels_s"} | work
     if len(names) > 1 and "power" not in names and not plain:
         work.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
-    return {"bytes", *_EXTENTS} | work
+    return {"bytes", "levels_s", *_EXTENTS} | work
 
 
 def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:
@@ -267,7 +267,7 @@ def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names
         compute = numpy.maximum(compute, seconds)
     if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
         compute = compute * array_padding(shape)
-    memory = shape.bytes / float(found.bandwidth_bytes_per_s)
+    memory = numpy.maximum(shape.bytes / float(found.bandwidth_bytes_per_s), shape.levels_s)
     return Parts(compute, memory, 0.0, 0.0, numpy.maximum(compute, memory))
 
 

@@ -93,7 +93,7 @@ def stacked(
     """
     if names == NAMES[:1]:
         return None
-    shape = shape_of(count)
+    shape = replace(shape_of(count), levels_s=found.levels_s)
     if not shape.is_concrete or not any([*shape.work, shape.bytes]):
         return None
     shape = shape.numbers()
@@ -138,8 +138,9 @@ def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protoco
 
 def _padded(shape: KernelShape, found: Roofline, names: tuple[str, ...]) -> Stacked:
     """A TPU's kernel: the roofline, and the padding of its matrix unit."""
-    compute = max([float(term.seconds) for term in found.terms[:-1]], default=0.0)
-    memory, padded = float(found.terms[-1].seconds), "alignment" in names and shape.kind == CONTRACTION
+    compute = max([float(term.seconds) for term in found.terms if term.computes], default=0.0)
+    memory = max([float(term.seconds) for term in found.terms if not term.computes])
+    padded = "alignment" in names and shape.kind == CONTRACTION
     names, plain = names[:1], max(compute, memory)
     if padded:
         names, compute = (*names, "alignment"), compute * float(array_padding(shape))

@@ -218,6 +218,7 @@ class Estimate:
         """
         terms = [term for item in self.kernels for term in item.roofline.terms]
         used = {term.peak.label for term in terms if term.peak is not None} | {"bandwidth_bytes_per_s"}
+        used |= {f"{term.resource} bandwidth_bytes_per_s" for term in terms if term.is_level}
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
         remarks += [text for item in self.kernels if item.real is not None for text in item.real.remarks]
         remarks += [f"{t.tensor}: {t.note}" for item in self.kernels for t in item.count.transfers if t.note]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -83,7 +85,7 @@ class _Ideal:
 
     @property
     def fraction_of_peak(self) -> Any:
-        busy = [_sum(_unit_seconds(each)[:-1]) * _times(each) for each in self._estimate().kernels]
+        busy = [_sum(_busy(each)[0]) * _times(each) for each in self._estimate().kernels]
         return _sum(busy) / self.time_s
 
 
@@ -94,19 +96,20 @@ def seconds_of(found: Estimate) -> Any:
     >>> seconds_of(estimate(matmul("n", 64, 64), "h100-sxm", effects="ideal")).free_symbols
     {n}
     """
-    return _sum([sympy.Max(*_unit_seconds(each)) * _times(each) for each in found.kernels])
+    return _sum([sympy.Max(*functools.reduce(operator.iadd, _busy(each), [])) * _times(each) for each in found.kernels])
 
 
 def _times(kernel: KernelEstimate) -> Any:
     return sympy.sympify(kernel.repeat, strict=True)
 
 
-def _unit_seconds(kernel: KernelEstimate) -> list[Any]:
-    """Seconds by unit, memory last; each is work over rate, in exact numbers."""
-    units: dict[str, list[Any]] = {}
+def _busy(kernel: KernelEstimate) -> tuple[list[Any], list[Any]]:
+    """Seconds by compute unit, and by level of memory; each is work or bytes over a rate, in exact numbers."""
+    sides: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
     for term in kernel.roofline.terms:
-        units.setdefault(term.unit, []).append(_amount(term.amount) / exact(term.rate))
-    return [_sum(parts) for parts in units.values()]
+        sides[not term.computes].setdefault(term.unit, []).append(_amount(term.amount) / exact(term.rate))
+    computing, moving = [[_sum(parts) for parts in side.values()] for side in sides]
+    return computing, moving
 
 
 def _amount(value: Size) -> Any:
@@ -131,7 +134,8 @@ def bound_relation(program: Program, chip: Machine, bound: str) -> Relation:
     if bound not in ("compute", "memory"):
         raise SolveError(f"solve: bound={bound!r}: expected 'compute' or 'memory'")
     found = estimate(program, chip, effects="ideal")
-    sides = [(sympy.Max(*_unit_seconds(each)[:-1], sympy.S.Zero), _unit_seconds(each)[-1]) for each in found.kernels]
+    busy = [_busy(each) for each in found.kernels]
+    sides = [(sympy.Max(*computing, sympy.S.Zero), sympy.Max(*moving)) for computing, moving in busy]
     sign = ">=" if bound == "compute" else "<"
     if len(sides) == 1:
         return Relation(_positive(sides[0][0]), sign, sides[0][1])

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perfmodel.catalogue import Machine, machine
-from perfmodel.effects.protocols import PROTOCOLS, Protocol
+from perfmodel.effects.protocols import Protocol
 from perfmodel.errors import MachineError, did_you_mean
 from perfmodel.graph.programs import Program
 from perfmodel.validation.formats_of_rows import formats_of
+from perfmodel.validation.protocols_of_rows import protocol_of
 from perfmodel.validation.rows import Row, Unmapped
 from perfmodel.validation.templates import FORMULAS, OPS, REDUCTIONS, ROWWISE, gemm, memory_op
 
@@ -43,7 +44,7 @@ def case_of(row: Row, chips: Mapping[str, str]) -> Case:
     """
     chip = _chip(row.gpu, chips)
     program, sizes, regime = _described(row)
-    return Case(program, sizes, chip, protocol_of(row), regime)
+    return Case(program, sizes, chip, protocol_of(row, chip), regime)
 
 
 def _chip(name: str, chips: Mapping[str, str]) -> Machine:
@@ -69,8 +70,7 @@ def _gemm(row: Row) -> tuple[Program, tuple[tuple[str, int], ...], str]:
         sizes = (("batch", batch), ("m", m), ("n", n), ("k", k))
         return gemm(formats, batched=True), sizes, "batched"
     rows = batch * m  # a product of a batch with one weight is a taller product
-    quantize, bias = row.extra.get("quant_in_timing") == "1", row.extra.get("bias") == "1"
-    made = gemm(formats, bias=bias, quantize=quantize)
+    made = gemm(formats, bias=row.extra.get("bias") == "1")
     regime = next((name for most, name in GEMM_REGIMES if rows <= most), "m > 256")
     return made, (("m", rows), ("n", n), ("k", k)), regime
 
@@ -93,20 +93,3 @@ def kind_of(op: str) -> str:
     if op in ROWWISE:
         return "softmax" if op == "softmax" else "norm"
     return "reduction" if op in REDUCTIONS else {"quant_fp8_static": "quantize"}.get(op, op)
-
-
-def protocol_of(row: Row) -> Protocol:
-    """How a row's time was taken: by its source and framework, else the cold protocol.
-
-    >>> protocol_of(Row.read({"source": "aiconfigurator", "extra": "fw=vllm-0.24.0"})).name
-    'aiconfigurator-vllm'
-    >>> protocol_of(Row.read({"source": "mine"})).name
-    'cold'
-    """
-    if "L2_flush" in row.flags:
-        return PROTOCOLS["flushed"]
-    framework = row.extra.get("fw", "").partition("-")[0]
-    for name in (f"{row.source}-{framework}", row.source):
-        if name in PROTOCOLS:
-            return PROTOCOLS[name]
-    return PROTOCOLS["cold"]

@@ -54,21 +54,16 @@ OPS = ("gemm", "bmm", *FORMULAS, *ROWWISE, *REDUCTIONS, "rope", "quant_fp8_stati
 
 
 @lru_cache(maxsize=1024)
-def gemm(formats: Formats, *, bias: bool = False, quantize: bool = False, batched: bool = False) -> Program:
-    """C[m, n] = A[m, k] B[k, n] in symbols, with what a row has beside it: a bias added in the same kernel, or a
-    kernel before it that quantizes A from bf16; or a batch of such products.
+def gemm(formats: Formats, *, bias: bool = False, batched: bool = False) -> Program:
+    """C[m, n] = A[m, k] B[k, n] in symbols, with the bias that a row may add in the same kernel; or a batch of them.
 
     >>> from perfmodel.validation.formats_of_rows import formats_of
     >>> gemm(formats_of("bf16")).bytes == matmul("m", "n", "k").bytes
     True
-    >>> len(gemm(formats_of("fp8"), quantize=True).kernels)
-    2
     """
     m, n, k = dims("m n k")
     if batched:
         return _computed(matmul(m, n, k, batch=dims("batch"), dtype=_three(formats)), formats)
-    if quantize:
-        return _quantized(formats)
     if bias:
         a, b = tensor("A", {"m": m, "k": k}, formats.stored), tensor("B", {"k": k, "n": n}, formats.stored)
         product = einsum("mk,kn->mn", a, b, out_dtype=formats.out)
@@ -83,15 +78,6 @@ def _three(formats: Formats) -> dict[str, Format]:
 
 def _computed(made: Program, formats: Formats) -> Program:
     return made if formats.compute is None else cast(made, compute=formats.compute)
-
-
-def _quantized(formats: Formats) -> Program:
-    """A in bf16 times a scale, stored in the narrow format by one kernel and read by the product's."""
-    m, n, k = dims("m n k")
-    narrow = elementwise("x * s", x=tensor("A", {"m": m, "k": k}, "bf16"), s=tensor("s", {}, "fp32"))
-    c = einsum("mk,kn->mn", narrow, tensor("B", {"k": k, "n": n}, formats.stored), out_dtype=formats.out)
-    made = cast(_one(c), tensors={narrow.name: formats.stored})
-    return made if formats.compute is None else cast(made, compute=formats.compute, only=c.name)
 
 
 @lru_cache(maxsize=1024)

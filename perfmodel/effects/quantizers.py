@@ -1,0 +1,41 @@
+"""The kernels of a framework that bring the activations of a narrow product into its format, inside the measured time.
+
+What differs is the recipe, not the chip: how often A is read (one pass with a scale that is known or of a block, a
+second one after a maximum over the row, a third after one over the tensor), the time that a block needs for a row,
+and the small kernels beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Quantizer:
+    """How a framework quantizes: ``passes`` over A, ``row_s`` of a block a row, ``other_s`` of its small kernels.
+
+    A launches once more, and is written in the narrow format once. ``row_s`` is two or three memory latencies where
+    a unit takes a row at a time, and nearly none where several rows are in flight.
+
+    >>> Quantizer(passes=2).other_s
+    0.0
+    """
+
+    passes: int = 1
+    row_s: float = 0.0
+    other_s: float = 0.0
+
+
+# By framework and format, as read off the smallest products (other_s) and the longest A (passes), on all chips alike:
+# ai-dynamo/aiconfigurator, whose collectors time the layer as the framework calls it, the quantization included.
+QUANTIZERS = {
+    ("sglang", "fp8"): Quantizer(2, 0.04e-6, 0.8e-6),  # a maximum and a scale a row
+    ("vllm", "fp8"): Quantizer(3, 0.9e-6, 0.7e-6),  # the same, a block of 1,024 threads a row
+    ("trtllm", "fp8"): Quantizer(3, 0.0, 8e-6),  # one scale: a maximum over all of A, its inverse, and A times it
+    ("sglang", "fp8_block"): Quantizer(1),
+    ("trtllm", "fp8_block"): Quantizer(1, 0.0, 0.5e-6),
+    ("vllm", "fp8_block"): Quantizer(1),
+    ("sglang", "nvfp4"): Quantizer(1, 0.1e-6, 0.7e-6),
+    ("trtllm", "nvfp4"): Quantizer(2, 0.1e-6, 2.5e-6),
+    ("vllm", "nvfp4"): Quantizer(1, 0.14e-6, 2.8e-6),
+}
