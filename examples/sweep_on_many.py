@@ -5,8 +5,8 @@ tcp://HOST:8786` on each, with perfmodel installed, and pass the scheduler's add
 
     python sweep_on_many.py tcp://HOST:8786
 
-Blocks are written by this process, in pieces, to a folder of Parquet files: memory stays constant whatever the grid, and
-a run that was killed goes on where it was. An executor of `concurrent.futures` does as well as Dask's.
+Blocks are written by this process, in pieces, to a folder of Parquet files: memory stays constant whatever the grid,
+and a run that was killed goes on where it was. An executor of `concurrent.futures` does as well as Dask's.
 """
 
 from __future__ import annotations

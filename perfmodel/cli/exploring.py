@@ -46,7 +46,7 @@ def swept(options: argparse.Namespace) -> Any:
         return rows if options.json else f"{len(found)} rows written to {options.out}"
     if options.json:
         return {"rows": [{name: _plain(value) for name, value in row.items()} for row in found.to_dict("records")]}
-    return found.to_string(index=False, max_rows=_MOST_SHOWN)
+    return found.to_string(index=False, max_rows=_MOST_SHOWN, float_format="{:.4g}".format)
 
 
 def suggested(options: argparse.Namespace) -> Any:

@@ -133,7 +133,9 @@ def _command(
 def _program_options(command: argparse.ArgumentParser, several: bool = True) -> None:
     add = command.add_argument
     about = "a description such as 'matmul(8, 8192, 8192)'"
-    add("program", metavar="PROGRAM", nargs="+" if several else 1, help=about + ("; several compare" if several else ""))
+    add(
+        "program", metavar="PROGRAM", nargs="+" if several else 1, help=about + ("; several compare" if several else "")
+    )
     add("--at", metavar="NAME=SIZE", action="append", default=[], help="give a symbol or label a size (repeatable)")
     add("--dtype", metavar="FORMAT", help="cast every tensor to this number format")
     add("--fuse", metavar="stage", nargs="?", const=True, type=_staging, help="fuse all, or by stage; put it last")
@@ -166,7 +168,9 @@ def _sweep_options(command: argparse.ArgumentParser) -> None:
     add("--metrics", metavar="NAMES", help="columns with commas, such as time_s,bound,bytes")
     add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
     add("--zip", action="store_true", help="take the values together, instead of all combinations")
-    add("--out", metavar="FILE.csv", help="write a file; any other name is a folder of Parquet files, resumed if killed")
+    add(
+        "--out", metavar="FILE.csv", help="write a file; any other name is a folder of Parquet files, resumed if killed"
+    )
 
 
 def _suggest_options(command: argparse.ArgumentParser) -> None:
@@ -175,7 +179,9 @@ def _suggest_options(command: argparse.ArgumentParser) -> None:
     add("--want", metavar="NAME=SIZE", action="append", required=True, help="a size, or sizes to try (repeatable)")
     add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
     add("--within", metavar="SHARE", type=float, default=0.05, help="how far from the size, as a share (default 0.05)")
-    add("--where", metavar="TEXT", action="append", default=[], help="a condition, such as 'h %% 128 == 0' (repeatable)")
+    add(
+        "--where", metavar="TEXT", action="append", default=[], help="a condition, such as 'h %% 128 == 0' (repeatable)"
+    )
     add("--top", metavar="NUMBER", type=int, default=10, help="how many suggestions (default 10)")
     add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
 

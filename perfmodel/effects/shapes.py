@@ -6,7 +6,7 @@ therefore serve one estimate and a hundred thousand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,8 +72,10 @@ class KernelShape:
         found: dict[str, Any] = {name: float(getattr(self, name)) for name in _NUMBERS}
         return replace(self, work=tuple([float(item) for item in self.work]), **found)
 
-    def at(self, values: Mapping[str, Any], count: int) -> KernelShape:
+    def at(self, values: Mapping[str, Any], count: int, needed: Collection[str] | None = None) -> KernelShape:
         """The shape with arrays of so many numbers, at arrays of values for its symbols.
+
+        What is not among the ``needed`` names (all where None; "work 0" is the first work) is nan, to save its time.
 
         >>> import numpy
         >>> from perfmodel import matmul
@@ -84,8 +86,13 @@ class KernelShape:
 
         named = {name: getattr(self, name) for name in _NUMBERS}
         named |= {f"work {place}": item for place, item in enumerate(self.work)}
+        if needed is not None:
+            named |= dict.fromkeys(set(named) - set(needed), float("nan"))
         open_ones = {name: value for name, value in named.items() if not is_concrete(value)}
         found: dict[str, Any] = {name: float(value) for name, value in named.items() if name not in open_ones}
+        alone = {name: value.name for name, value in open_ones.items() if getattr(value, "is_Symbol", False)}
+        found |= {name: numpy.asarray(values[symbol], "float64") for name, symbol in alone.items()}
+        open_ones = {name: value for name, value in open_ones.items() if name not in alone}
         if open_ones:
             compiled = compile_formula(open_ones)
             given = {name: values[name] for name in compiled.symbols}

@@ -24,6 +24,8 @@ from perfmodel.estimation.stacking import rates_of
 from perfmodel.expressions import compile_formula, is_concrete
 from perfmodel.graph.programs import Program
 
+BOUNDS = ("compute", "memory", LAUNCH)
+
 
 @dataclass(frozen=True)
 class ManyKernels:
@@ -140,11 +142,22 @@ class Estimates:
         """
         import numpy
 
+        return numpy.array(BOUNDS, dtype=object)[self.bound_codes]
+
+    @property
+    def bound_codes(self) -> Any:
+        """The bound at each size as its place in ``BOUNDS``.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).bound_codes
+        array([2, 0], dtype=int8)
+        """
+        import numpy
+
         pairs = [(numpy.broadcast_to(kernel.bound, (self.count,)), kernel.seconds()) for kernel in self.kernels]
         shares = [sum([numpy.where(bound == place, spent, 0.0) for bound, spent in pairs]) for place in range(3)]
         least = numpy.maximum(numpy.maximum(shares[0], shares[1]), shares[2]) * NEARLY_ONE
-        codes = numpy.where(shares[0] >= least, 0, numpy.where(shares[1] >= least, 1, 2))
-        return numpy.array(["compute", "memory", LAUNCH], dtype=object)[codes]
+        return numpy.where(shares[0] >= least, 0, numpy.where(shares[1] >= least, 1, 2)).astype("int8")
 
     @property
     def tiles(self) -> Tile | None:
@@ -213,13 +226,28 @@ def _kernel(
     count: int,
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
-    shape = shape_of(item).at(values, count)
+    shape = shape_of(item)
+    shape = shape.at(values, count, _needed(shape, names, how, chip is None))
     repeat = _value(item.kernel.repeat, values)
     if chip is None or names == NAMES[:1]:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
     setting = Setting(chip, rates_of(item, terms), frozenset(names), how)
     tiled = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
+
+
+def _needed(shape: KernelShape, names: tuple[str, ...], protocol: Protocol, plain: bool) -> set[str]:
+    """The numbers of a shape that the effects ask for; ``plain`` where the machine has none."""
+    found = {"batch", "m", "n", "k", "bytes", *[f"work {place}" for place in range(len(shape.work))]}
+    if shape.kind != CONTRACTION:
+        found -= {"batch", "m", "n", "k"}
+    elif len(names) > 1 and "power" not in names and not plain:
+        found.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
+    if "row passes" in names:
+        found |= {"rows", "row_bytes", "a_bytes", "b_bytes", "c_bytes"}
+    if "cache reuse" in names and not protocol.cold:
+        found |= {"a_bytes", "b_bytes", "c_bytes"}
+    return found
 
 
 def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:

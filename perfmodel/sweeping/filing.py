@@ -41,8 +41,9 @@ def sweep_to(
     """What ``sweep`` returns, written to a folder of Parquet files that ``pandas.read_parquet`` reads as one table.
 
     Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
-    repetition; the folder appears when all is in it (until then there is ``NAME.partial``). ``PerfModelError`` where
-    it holds the answer to another question, or files that are none of these; and where the disk is full.
+    repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
+    ``PerfModelError`` where it holds the answer to another question, or files that are none of these; and where the
+    disk is full.
 
     >>> import tempfile, pandas
     >>> from perfmodel import matmul
@@ -79,7 +80,7 @@ def _fill(place: Path, asked: Question, block: int, executor: Any, progress: boo
     shown.add(len(asked) - sum([spans[each][1] - spans[each][0] for each in missing]) * max(1, len(asked.machines)))
     parts = run_spans(asked, [spans[each] for each in missing], executor, shown)
     for number, part in zip(missing, parts, strict=True):
-        _write(part, paths[number])
+        _write(asked.frame(part), paths[number])
 
 
 def _is_answered(place: Path, said: dict[str, Any]) -> bool:
@@ -127,10 +128,8 @@ def _whole(path: Path, write: Callable[[Path], Any]) -> None:
         half.unlink(missing_ok=True)
 
 
-def _write(part: dict[str, Any], path: Path) -> None:
-    import pandas
-
+def _write(frame: Any, path: Path) -> None:
     try:
-        _whole(path, lambda half: pandas.DataFrame(part).to_parquet(half, index=False))
+        _whole(path, lambda half: frame.to_parquet(half, index=False))
     except ImportError:
         raise PerfModelError("sweep_to: Parquet files need pyarrow: pip install 'perfmodel[parquet]'") from None

@@ -157,11 +157,13 @@ def _columns(
 
 
 def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -> Any:
-    """One quantity of estimates of many sizes; a rate is nan where nothing has a known rate."""
+    """One quantity of estimates of many sizes; a rate is nan where nothing has a known rate, a bound a code."""
     import numpy
 
     if name in _TILES:
         return _filled(0 if timed.tiles is None else getattr(timed.tiles, _TILES[name]), count).astype("int64")
+    if name == "bound":
+        return timed.bound_codes
     if name not in _RATES:
         return _filled(getattr(timed, name), count)
     seconds = _filled(timed.time_s, count)

@@ -10,7 +10,6 @@ from typing import Any
 from perfmodel.errors import DimensionError, LabelError, PerfModelError
 
 MOST_POINTS = 2**53
-MOST_VALUES = 2**28  # of one axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class Points:
     """
 
     names: tuple[str, ...]
-    values: tuple[Any, ...]  # for each name an array of whole numbers, or a tuple of other things
+    values: tuple[Any, ...]  # for each name a range or an array of whole numbers, or a tuple of other things
     zipped: bool = False
 
     def __len__(self) -> int:
@@ -39,17 +38,35 @@ class Points:
         """
         import numpy
 
-        places = numpy.arange(start, stop)
         if self.zipped:
-            return {name: _taken(values, places) for name, values in zip(self.names, self.values, strict=True)}
+            return {name: _slice(values, start, stop) for name, values in zip(self.names, self.values, strict=True)}
+        places = numpy.arange(start, stop)
         found, inner = {}, len(self)
         for name, values in zip(self.names, self.values, strict=True):
             inner //= len(values)
             found[name] = _taken(values, places // inner % len(values))
         return found
 
+    def part(self, start: int, stop: int) -> Points:
+        """The points from start to stop alone.
+
+        >>> points_of({"n": range(1, 9), "k": [1, 2]}).part(3, 5).block(0, 2)
+        {'n': array([2, 3]), 'k': array([2, 1])}
+        """
+        block = self.block(start, stop)
+        values = tuple([each if hasattr(each, "dtype") else tuple(each) for each in block.values()])
+        return Points(self.names, values, zipped=True)
+
+
+def _slice(values: Any, start: int, stop: int) -> Any:
+    import numpy
+
+    return _taken(values, numpy.arange(start, stop)) if isinstance(values, range) else values[start:stop]
+
 
 def _taken(values: Any, places: Any) -> Any:
+    if isinstance(values, range):
+        return values.start + values.step * places
     return values[places] if hasattr(values, "dtype") else [values[place] for place in places.tolist()]
 
 
@@ -63,7 +80,7 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     16130
     """
     if hasattr(given, "columns") and hasattr(given, "iloc"):
-        given, zipped = {str(name): given[name].tolist() for name in given.columns}, True
+        given, zipped = {str(name): given[name].to_numpy() for name in given.columns}, True
     if not isinstance(given, Mapping):
         raise PerfModelError(f"sweep: expected a mapping such as {{'n': range(8, 64)}} or a DataFrame, got {given!r}")
     names = tuple([_name(key) for key in given])
@@ -89,7 +106,11 @@ def _sequence(name: str, values: Any) -> Any:
     import numpy
 
     if isinstance(values, range):
-        found: Any = _array(name, values)
+        found: Any = _range(name, values)
+    elif getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u") and getattr(values, "ndim", 1) == 1:
+        if values.dtype.kind == "u" and len(values) and values.max() >= 2**63:
+            raise DimensionError(f"sweep: {name} holds a number beyond 2^63")
+        found = numpy.array(values, dtype="int64")  # a copy
     elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         found = (values,)
     else:
@@ -109,9 +130,8 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "dtype") and not getattr(value, "ndim", 1) else value
 
 
-def _array(name: str, values: range) -> Any:
-    import numpy
-
-    if len(values) > MOST_VALUES or (values and max(abs(values[0]), abs(values[-1])) > MOST_POINTS):
-        raise DimensionError(f"sweep: {name} = {values!r}: at most {MOST_VALUES} values up to 2^53")
-    return numpy.arange(values.start, values.stop, values.step, dtype="int64")
+def _range(name: str, values: range) -> range:
+    """A range stays one, so that it takes no memory however long it is."""
+    if values and max(abs(values[0]), abs(values[-1])) > MOST_POINTS:
+        raise DimensionError(f"sweep: {name} = {values!r} goes beyond 2^53")
+    return values

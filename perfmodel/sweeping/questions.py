@@ -6,11 +6,12 @@ A question is a value that pickles, so that any executor can answer any block of
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError
+from perfmodel.estimation.many import BOUNDS
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.measures import columns_of, joined
@@ -42,8 +43,47 @@ class Question:
     def __len__(self) -> int:
         return len(self.points) * max(1, len(self.machines))
 
+    def part(self, start: int, stop: int) -> Question:
+        """The question of some points alone, which is what is sent to a worker.
+
+        >>> from perfmodel import matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul("n", "n", "n"), points_of({"n": [1, 2]}), (), ("bytes",)).part(1, 2).answer(0, 1)["n"]
+        array([2])
+        """
+        return replace(self, points=self.points.part(start, stop))
+
+    @property
+    def machine_names(self) -> list[str]:
+        """The names of the machines, each once.
+
+        >>> from perfmodel import machine, matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> Question(matmul(8, 8, 8), points_of({}), (machine("l4"), machine("l4")), ("flops",)).machine_names
+        ['l4']
+        """
+        return list(dict.fromkeys([each.name for each in self.machines]))
+
+    def frame(self, columns: dict[str, Any]) -> Any:
+        """Columns as a DataFrame, in which machines and bounds, codes so far, are categories.
+
+        >>> from perfmodel import machine, matmul
+        >>> from perfmodel.sweeping.points import points_of
+        >>> asked = Question(matmul("n", 8, 8), points_of({"n": [1]}), (machine("l4"),), ("bound",))
+        >>> asked.frame(asked.answer(0, 1))["machine"].tolist()
+        ['l4']
+        """
+        import pandas
+
+        kinds = {MACHINE: self.machine_names, "bound": list(BOUNDS)}
+        coded = [name for name in kinds if name in columns and name not in self.points.names]
+        made = {name: pandas.Categorical.from_codes(columns[name], categories=kinds[name]) for name in coded}
+        return pandas.DataFrame(columns | made, copy=False)
+
     def answer(self, start: int, stop: int) -> dict[str, Any]:
         """The columns for the points from start to stop as arrays; with several machines, one block for each.
+
+        Machines and bounds are codes, which ``frame`` writes out.
 
         >>> from perfmodel import matmul
         >>> from perfmodel.sweeping.points import points_of
@@ -63,13 +103,15 @@ class Question:
 
 def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine | None) -> dict[str, Any]:
     """The columns of a block on one machine: points whose program is the same are answered together, in arrays."""
+    import numpy
+
     parts = []
     for program, places in _programs(asked, block, count):
         sizes = {name: _taken(name, block[name], places) for name in valued(program, block)}
         found = columns_of(program, sizes, count if places is None else len(places), chip, asked)
         parts.append((places, found))
     shown = {name: _shown(values) for name, values in block.items()}
-    machine_column = {} if chip is None else {MACHINE: _shown([chip.name] * count)}
+    machine_column = {} if chip is None else {MACHINE: numpy.full(count, asked.machine_names.index(chip.name), "int16")}
     return shown | machine_column | joined(parts, count)
 
 

@@ -53,14 +53,17 @@ def sweep(
     0  64  24576
     1  65  25350
     """
-    import pandas
-
     asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
     if len(asked) > MOST_ROWS:
         raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
     shown = Progress(len(asked), progress)
-    parts = [pandas.DataFrame(part) for part in answers(asked, block, executor, shown)]
-    return pandas.concat(parts, ignore_index=True)
+    return asked.frame(_together(list(answers(asked, block, executor, shown))))
+
+
+def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    import numpy
+
+    return {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def question(
@@ -147,7 +150,7 @@ def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterat
     waiting: deque[Any] = deque()
     try:
         for start, stop in spans:
-            waiting.append(executor.submit(asked.answer, start, stop))
+            waiting.append(executor.submit(asked.part(start, stop).answer, 0, stop - start))
             if len(waiting) >= _IN_FLIGHT:
                 yield waiting.popleft().result()
         while waiting:
