@@ -86,21 +86,20 @@ class Worker:
         self.rounds: list[dict[str, Any]] = []
         self.error = ""
         command = [str(python), str(HERE / question.script), *question.arguments, "--wait"]
-        self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=HERE
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=HERE
         )
         self.read()
 
     def read(self) -> dict[str, Any] | None:
         """The next line that is JSON; what a peer prints besides is passed over. None, and an error, at the end."""
+        said = ""
         for line in self.process.stdout or ():
             if line.startswith("{"):
                 found: dict[str, Any] = json.loads(line)
                 return found
-        self.process.wait()
-        self.log.seek(0)
-        self.error = last_line(self.log.read())
+            said += line
+        self.error = last_line(said)
         return None
 
     def ask(self) -> None:

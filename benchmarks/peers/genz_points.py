@@ -1,4 +1,4 @@
-"""genz-llm: the roofline of a GEMM operator, one after another; with ``model`` as argument, a decode step of a model."""
+"""genz-llm: the roofline of a GEMM operator, one after another; with ``model``, a decode step of a model."""
 
 from __future__ import annotations
 
