@@ -37,10 +37,16 @@ _HOME = homes_of(
             "square sum tanh where workload"
         ),
         "perfmodel.transforms": "cast fuse grad im2col online pad reassociate recompute split tile unfuse",
+        "perfmodel": "recipes",
         "perfmodel.simulation": "check simulate",
         "perfmodel.reading": "describe",
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
+        "perfmodel.mechanisms": (
+            "Energies amat amdahl bank_conflicts divergence efficiency_ladder energy energy_tables gustafson "
+            "instruction_energy latency_hiding littles_law occupancy systolic tile_grid transactions waves work_span "
+            "work_span_limits"
+        ),
         "perfmodel.effects": "Protocol Tile",
         "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
@@ -157,6 +163,27 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         sequence as sequence,
         tensor as tensor,
         window as window,
+    )
+    from perfmodel.mechanisms import (
+        Energies as Energies,
+        amat as amat,
+        amdahl as amdahl,
+        bank_conflicts as bank_conflicts,
+        divergence as divergence,
+        efficiency_ladder as efficiency_ladder,
+        energy as energy,
+        energy_tables as energy_tables,
+        gustafson as gustafson,
+        instruction_energy as instruction_energy,
+        latency_hiding as latency_hiding,
+        littles_law as littles_law,
+        occupancy as occupancy,
+        systolic as systolic,
+        tile_grid as tile_grid,
+        transactions as transactions,
+        waves as waves,
+        work_span as work_span,
+        work_span_limits as work_span_limits,
     )
     from perfmodel.number_formats import (
         Format as Format,

@@ -106,7 +106,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    names = {name.lower(): name for name in known}
+    names = {str(name).lower(): name for name in known}
     close = get_close_matches(str(wrong).lower(), list(names), n=1, cutoff=0.6)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 

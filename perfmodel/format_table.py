@@ -12,7 +12,7 @@ columns. Sources, by the short names used below:
 - FNUZ: Noune et al., "8-bit Numerical Formats for Deep Neural Networks", arXiv:2206.02915, as in
   AMD's CDNA 3: one zero, and its negative is the only NaN; the bias is one more than usual.
 - MX: OCP Microscaling Formats (MX) Specification, version 1.0, 2023: FP6 and FP4 elements have
-  neither infinity nor NaN (section 5.3); 32 elements share one 8-bit E8M0 scale (table 1, 5.4).
+  neither infinity nor NaN (section 5.3); 32 elements, or 32 integers, share one 8-bit E8M0 scale (table 1, 5.4).
 - NVFP4: NVIDIA, "Introducing NVFP4 for Efficient and Accurate Low-Precision Inference", 2025:
   16 E2M1 elements share one E4M3 scale.
 - int1: NVIDIA, PTX ISA, ``mma`` with ``.b1``: bits under XOR (-1, +1) or AND (0, 1) and popcount.
@@ -65,6 +65,7 @@ SCALED: dict[str, tuple[str, int, int]] = {
     "mxfp6": ("fp6_e2m3", 32, 8),  # MX
     "mxfp6_e3m2": ("fp6_e3m2", 32, 8),  # MX
     "mxfp4": ("fp4_e2m1", 32, 8),  # MX
+    "mxint8": ("int8", 32, 8),  # MX
     "nvfp4": ("fp4_e2m1", 16, 8),  # NVFP4
 }
 

@@ -20,7 +20,7 @@ def homes_of(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package whose names live in other modules (PEP 562).
+    """The ``__getattr__`` of a package whose names live in other modules (PEP 562), or are modules of its own.
 
     >>> loader("perfmodel", {"fuse": "perfmodel.transforms"})("fuse").__name__
     'fuse'
@@ -29,6 +29,8 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}{did_you_mean(name, homes)}")
+        if homes[name] == package:
+            return importlib.import_module(f"{package}.{name}")
         value = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value

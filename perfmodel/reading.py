@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import perfmodel.descriptors as descriptors
+import perfmodel.recipes as recipes
 import perfmodel.transforms as transforms
 from perfmodel.errors import ExpressionError, did_you_mean, listed
 from perfmodel.expressions import Size, parse_size, parse_tree
@@ -29,6 +30,7 @@ _FROM_SIZES = (
 _TRANSFORMS = ("cast", "fuse", "grad", "im2col", "online", "pad", "reassociate", "recompute", "split", "tile", "unfuse")
 _VERBS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in (*_FROM_SIZES, sequence)}
 _VERBS |= {name: getattr(transforms, name) for name in _TRANSFORMS}
+_VERBS |= {f"recipes.{name}": getattr(recipes, name) for name in recipes.__all__}
 _SIZE_FUNCTIONS = ("ceil", "floor", "ceil_div", "min", "max")  # what parse_size knows
 # Names that stand for no size: what they mean in other languages would be lost in a symbol.
 _NO_SYMBOLS = {"true": "True", "false": "False", "none": "None", "null": "None", "nan": "", "inf": "", "infinity": ""}
@@ -41,6 +43,7 @@ _EXPECTED: dict[str, tuple[Any, str]] = {
     "Only": (str | list | tuple | None, "a name in quotes, or several in a tuple"),
     "Names": (str | list | tuple | None, "a name in quotes, or several in a tuple"),
     "str | Iterable[str]": (str | list | tuple, "a name in quotes, or several in a tuple"),
+    "Results": (str | list | tuple | None, "a name in quotes, or several in a tuple, those that share a kernel in one"),
     "int | str | Iterable[str] | None": (int | str | list | tuple | None, "a whole number, or names in quotes"),
     "Collection[str]": (list | tuple, "names in quotes in a tuple, such as ('a',)"),
     "Mapping[str, Any] | None": (dict | None, "a dict from labels to sizes, such as {'m': 128}"),
@@ -147,9 +150,13 @@ class _Reader:
         return ExpressionError(f"describe: {_cut(piece)}{where} is not allowed: {rule}")
 
     def _verb(self, node: ast.Call) -> Callable[..., Any]:
-        if not isinstance(node.func, ast.Name):
-            raise self.refused(node.func, f"only these are called: {listed(_VERBS)}")
-        name = node.func.id
+        match node.func:
+            case ast.Name(id=name):
+                pass
+            case ast.Attribute(value=ast.Name(id="recipes"), attr=recipe):
+                name = f"recipes.{recipe}"
+            case _:
+                raise self.refused(node.func, f"only these are called: {listed(_VERBS)}")
         if name in _VERBS:
             return _VERBS[name]
         if name in FUNCTIONS:

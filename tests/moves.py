@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,6 @@ Move = Callable[[pm.Program, st.DataObject], pm.Program]
 # What a transform may refuse of a random program, by a rule that its documentation states.
 RULES = (
     *REFUSED,
-    "only the innermost level",  # a mask whose labels an outer level cuts
     "share a scale",  # tiles that start inside a block of a scaled format
     "names look-ups",  # by a tensor of which the tile holds another part too
     "is tiled; fuse first",
@@ -54,6 +53,16 @@ RULES = (
     "rolled around its end",
     "reads a tensor through a window",  # none does
     "split or pad, not both",
+    "cannot be spilled",  # by the loops that there are
+    "take the gradient first",  # then pad or split
+    "adds into places",  # that others, or look-ups, name
+    "nothing flows from",
+    "depends on the inputs that gradients are wanted of",
+    "has a derivative where",  # a power of a negative number
+    "rolled along",  # and under a mask
+    "saves nothing for a later section",
+    "recompute first, then tile",
+    "is left to drop",  # all that is saved is kept
 )
 
 
@@ -78,8 +87,20 @@ def tile(program: pm.Program, data: st.DataObject) -> pm.Program:
     """Some kernels cut at a level; a second time at a level, it is cut anew."""
     level = data.draw(st.sampled_from(["l2", "shared", "registers"]))
     for name, grid, stream in data.draw(cuts(program)):
-        program = allowed(program, partial(pm.tile, program, grid=grid, stream=stream, only=name, level=level))
+        told: dict[str, Any] = {"grid": grid, "stream": stream, "level": level, "only": name}
+        if len(stream) > 1 and data.draw(st.booleans()):
+            told["spill"] = data.draw(
+                st.lists(st.sampled_from(carried(program, name, stream)), unique=True, min_size=1)
+            )
+        program = allowed(program, partial(pm.tile, program, **told))
     return program
+
+
+def carried(program: pm.Program, name: str, stream: Mapping[str, int]) -> list[str]:
+    """What a kernel may have to carry on from trip to trip: what reduces a streamed label; else all that it makes."""
+    ops = [op for kernel in program.kernels if kernel.name == name for op in kernel.ops]
+    found = [op.output.tensor.name for op in ops if set(op.reduced) & stream.keys()]
+    return found or [op.output.tensor.name for op in ops]
 
 
 def online(program: pm.Program, data: st.DataObject) -> pm.Program:
@@ -138,6 +159,33 @@ def split(program: pm.Program, data: st.DataObject) -> pm.Program:
     return allowed(program, partial(pm.split, program, only=name, **told))
 
 
+def online_in_parts(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """All kernels fused, one reduced label online, and that one in parts: flash-decoding, where it is attention."""
+    labels = sorted({label for op in program.ops for label in op.reduced})
+    if not labels:
+        return program
+    label, parts = data.draw(st.sampled_from(labels)), data.draw(st.integers(2, 3))
+    made = allowed(program, lambda: pm.split(pm.online(pm.fuse(program), label), **{label: parts}))
+    return made if made is program or finite(program) else program
+
+
+def grad(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """The backward pass, once, and where every gradient is finite."""
+    if max(kernel.section for kernel in program.kernels):
+        return program
+    made = allowed(program, partial(pm.grad, program))
+    return made if made is program or finite(made) else program
+
+
+def recompute(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """All or some of what is saved for the backward pass, or all but every k-th of it."""
+    saved = [row[0] for row in program.saved.rows if row[1] == "value"]
+    if saved and data.draw(st.booleans()):
+        return allowed(program, partial(pm.recompute, program, segment=data.draw(st.integers(1, 3))))
+    names = data.draw(st.lists(st.sampled_from(saved), unique=True)) if saved else []
+    return allowed(program, partial(pm.recompute, program, *names))
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
@@ -150,7 +198,10 @@ MOVES: dict[str, Move] = {
     "cast": cast,
     "pad": pad,
     "online": online,
+    "online_in_parts": online_in_parts,
     "split": split,
     "unfuse": unfuse,
     "im2col": im2col,
+    "grad": grad,
+    "recompute": recompute,
 }

@@ -264,10 +264,15 @@ def staged(draw: DrawFn, source: SearchStrategy[pm.Program] | None = None) -> pm
 
 @st.composite
 def fusings(draw: DrawFn, program: pm.Program) -> pm.Program:
-    """The program fused in some way: all of it, by stage, or some of its kernels."""
+    """The program fused in some way: all of it, by stage, some of its kernels, or up to some of its results."""
     names = [kernel.name for kernel in program.kernels]
     some = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
-    how = draw(st.sampled_from(({}, {"by": "stage"})) | some.map(lambda only: {"only": only}))
+    ends = st.lists(
+        st.sampled_from([name for kernel in program.kernels for name in kernel.made]), max_size=2, unique=True
+    ).map(tuple)
+    how = draw(
+        st.sampled_from(({}, {"by": "stage"})) | some.map(lambda only: {"only": only}) | ends.map(lambda to: {"to": to})
+    )
     try:
         return pm.fuse(program, **how)
     except pm.TransformError:

@@ -225,10 +225,38 @@ def test_what_json_has_no_number_for_is_null() -> None:
     }
 
 
+# ---------------------------------------------------------------------------- warps
+
+
+def test_commands_on_warps_show_what_the_functions_say(shell: Shell) -> None:
+    """Each command's text is the working, its JSON the plain data, with the options as arguments."""
+    made = {
+        ("occupancy", "9.0", "--threads", "128", "--registers", "96", "--shared-bytes", "4096"): pm.occupancy(
+            "9.0", 128, 96, 4096
+        ),
+        ("divergence", "t < 100", "--threads", "256", "--steps", "3", "4", "--warp", "16"): pm.divergence(
+            "t < 100", 256, (3, 4), warp=16
+        ),
+        ("divergence", "5 - t % 3", "--steps", "2"): pm.divergence("5 - t % 3", steps=2),
+        ("transactions", "64*y + x", "--block", "8", "4", "--element-bytes", "2"): pm.transactions(
+            "64*y + x", 2, block=(8, 4)
+        ),
+        ("transactions", "t", "--line-bytes", "64", "--sector-bytes", "16", "--offset-bytes", "8"): pm.transactions(
+            "t", line_bytes=64, sector_bytes=16, offset_bytes=8
+        ),
+        ("bank-conflicts", "32*t", "--banks", "16", "--bank-bytes", "8"): pm.bank_conflicts("32*t", 4, 16, 8),
+    }
+    for command, found in made.items():
+        assert shell(*command) == f"{found.explain()!s}\n"
+        assert json_document(shell(*command, "--json")) == found.to_dict()
+
+
 # ---------------------------------------------------------------------------- help
 
 
-COMMANDS: list[list[str]] = [[], ["machines"], ["formats"], ["estimate"], ["explain"], ["sweep"], ["suggest"]]
+WARPS = (["occupancy"], ["divergence"], ["transactions"], ["bank-conflicts"])
+PLAIN = ([], ["machines"], ["formats"], ["estimate"], ["explain"], ["sweep"], ["suggest"])
+COMMANDS: list[list[str]] = [*PLAIN, *WARPS]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -38,7 +38,7 @@ BAD = {
     ("machines", "h100-sxn"): "did you mean 'h100-sxm'?",
     ("machines", "H100"): "several products: h100-pcie",
     ("machines", "--kind", "gpus"): "did you mean 'gpu'?",
-    ("machines", "l4", "--kind", "gpu"): "give names, or --kind and --vendor, not both",
+    ("machines", "l4", "--kind", "gpu"): "give names, or --kind, --vendor and --format, not both",
     ("machines", "missing.toml"): "'missing.toml': No such file",
     ("machines", "--jso"): "unrecognized arguments: --jso",
     ("formats", "b16"): "did you mean 'bf16'?",
@@ -72,6 +72,14 @@ BAD = {
     ("estimate", MATMUL, *ON, *ON, "--measured", "1"): "one program on one machine",
     ("estimate", "matmul(n, 8, 8)", *ON, "--measured", "1"): "formula in symbols",
     ("explain", "softmax(8, 8)", "--on", "l4"): "unrecognized arguments: --on",
+    ("occupancy",): "required: MACHINE",
+    ("occupancy", "9.1"): "no limits of compute capability '9.1'",
+    ("occupancy", "9.0", "--threads", "many"): "invalid int value: 'many'",
+    ("occupancy", "9.0", "--threads", "0"): "threads = 0",
+    ("divergence", "u < 3"): "no name 'u'",
+    ("divergence", "t < 3", "--steps", "1", "2", "3"): "a side is a number of steps",
+    ("transactions", "t - 1"): "thread 0 reads at byte -4",
+    ("bank-conflicts", "t", "--banks", "0"): "banks = 0",
 }
 
 

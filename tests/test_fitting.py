@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import perfmodel as pm
+from perfmodel.graph.fitting import capped, largest_fitting, written
 from perfmodel.graph.holding import block_bytes
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
-from perfmodel.transforms.fitting import capped, largest_fitting, written
 
 
 def refusal(program: pm.Program, **cut: Any) -> str:
@@ -121,3 +121,21 @@ def test_labels_that_are_reduced_or_options_are_written_in_a_mapping() -> None:
     assert written(kernel, Tiling(grid=(Cut("n", 4),))) == "pm.tile(p, grid={'n': 4})"
     named = pm.program(pm.exp(pm.tensor("x", {"level": 8})))
     assert written(named.kernels[0], Tiling(grid=(Cut("level", 4),))) == "pm.tile(p, grid={'level': 4})"
+
+
+def test_a_capacity_holds_where_sizes_are_bound_later() -> None:
+    """Tiles of t x 64 of C and the parts that make it, in bf16: 2 (32 t + 32 * 64 + 64 t) bytes in 32 KiB."""
+    p = pm.tile(pm.matmul("m", "n", "k"), m="t", n=64, stream={"k": 32}, capacity_bytes=32768)
+    assert "capacity_bytes=32768" in p.history[-1]
+    sizes = {"m": 256, "n": 256, "k": 256}
+    assert p.at(t=32, **sizes).footprint_bytes == 2 * (32 * 32 + 32 * 64 + 64 * 32)
+    with pytest.raises(pm.CapacityError, match="at: a block of 'matmul' needs 53248 bytes"):
+        p.at(t=256, **sizes)  # 2 (32 * 256 + 32 * 64 + 64 * 256)
+
+
+def test_a_capacity_holds_where_labels_are_resized() -> None:
+    """A label that stays whole grows into the block: 2 (16 * 16 + 16 k + 16 k) bytes."""
+    p = pm.tile(pm.matmul(64, 64, 16), m=16, n=16, capacity_bytes=2048)
+    assert p.at(k=24).footprint_bytes == 2 * (16 * 16 + 2 * 16 * 24)
+    with pytest.raises(pm.CapacityError, match="at: a block"):
+        p.at(k=64)

@@ -54,6 +54,46 @@ def test_only_picks_what_is_fused() -> None:
     assert some.kernels[2].name == "sub"
 
 
+def test_to_ends_a_kernel_at_each_named_result() -> None:
+    """Each has what leads to it and to none before it; what leads to none is one kernel; a tuple shares one."""
+    p = pm.attention(4, 4, 8, lse=True)
+    assert [kernel.made for kernel in pm.fuse(p, to=["max", "L"]).kernels] == [
+        ("S", "max"), ("sub", "exp", "sum", "log", "L"), ("P", "O")
+    ]  # fmt: skip
+    shared = pm.fuse(p, to=["S", ("O", "L")])
+    assert [(kernel.name, len(kernel.ops)) for kernel in shared.kernels] == [("S", 1), ("O", 8)]
+    assert shared.history == ("attention", "fuse(to=['S', ('O', 'L')])")
+    assert pm.fuse(p, to=()).kernels == pm.fuse(p).kernels
+
+
+def test_to_stays_within_a_section_and_what_only_names() -> None:
+    """What leads to dx of the forward pass stays there; kernels that are not picked stay alone."""
+    g = pm.grad(pm.elementwise("sigmoid(sigmoid(x))", 4))
+    assert [(kernel.section, len(kernel.ops)) for kernel in pm.fuse(g, to="dx").kernels] == [(0, 2), (1, 6)]
+    with pytest.raises(pm.TransformError, match=r"'y' and 'dx' stand in two sections, which stay apart"):
+        pm.fuse(g, to=[("y", "dx")])
+    p = pm.fuse(pm.softmax(4, 8), only=["max", "sub", "exp"], to="sub")
+    assert names(p) == [["max", "sub"], ["exp"], ["sum"], ["div"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"to": "summ"}, pm.LabelError, r"fuse: softmax makes no tensor 'summ'; .* \(did you mean 'sum'"),
+        ({"to": ["y", "sum"]}, pm.TransformError, r"to='sum' ends no kernel: it leads to 'y'; name it before 'y'"),
+        ({"to": ["sum", ("y", "sum")]}, pm.LabelError, r"names 'sum' twice"),
+        ({"to": "sum", "only": "max"}, pm.TransformError, r"'sum' ends no kernel: it is not among the kernels of only"),
+        ({"to": "sum", "by": "stage"}, pm.TransformError, r"by='stage' and to='sum' each say what is merged"),
+        ({"to": 3}, pm.LabelError, r"fuse: to=3: expected a name or several"),
+        ({"to": [3]}, pm.LabelError, r"fuse: to=3: expected a name or several"),
+    ],
+)
+def test_results_that_can_end_no_kernel_are_refused(given: dict[str, Any], error: Any, message: str) -> None:
+    """Unknown ones, those named twice, and those that an earlier one has."""
+    with pytest.raises(error, match=message):
+        pm.fuse(pm.softmax(4, 8), **given)
+
+
 def test_ops_without_a_stage_are_stages_of_their_own() -> None:
     """Fusing an elementwise chain by stage leaves it as it is."""
     p = pm.elementwise("relu(x*w + b)", 4)

@@ -39,8 +39,22 @@ CHANGED = [
     ("s2-2.7-e4m3-max", "e", 5, "max", 1.75 * 2.0 ** (31 - 7)),
     # 64 layers instead of 36, 2 * 8 * 64 elements of 2 bytes each
     ("C05", "L", 64, "bytes per token, all layers", 64 * 2 * 8 * 64 * 2),
+    # 11 x 11 tiles are the last square number that 132 units hold
+    ("s0-ex7", "T", 64, "n_max", 11 * 64),
+    # bytes four times as dear: (c - c/8) / (c + 4m)
+    ("s2-4.5c-ledger-8x", "m", 4 * 0.161, "saving_pct", 100 * (0.02 - 0.0025) / (0.02 + 4 * 0.161)),
+    # k + r + c - 2
+    ("s0-9.2-systolic-8x8-k512", "K", 100, "cycles", 100 + 8 + 8 - 2),
     # 16 bits and no scale: two bytes a weight
     ("D03", "bits", 16, "layer weights", 80 * (2 * 8192**2 + 2 * 8192 * 1024 + 3 * 8192 * 28672) * 2 / 1e9),
+    # twice the registers a thread: half the blocks
+    ("s0-6.7-occ-t256-r64", "r", 128, "blocks", 2),
+    # the condition parts whole warps: three warps on one side, one on the other
+    ("s0-6.1-div-lt100", "condition", "t<96", "warp_steps", 4 * 10),
+    # 32 threads, 16 bytes apart: 512 bytes in lines of 128
+    ("s0-6.5-coal-stride2", "stride", 4, "transactions", 32 * 16 // 128),
+    # 1 + 24 / 3
+    ("o-cs149-latency-hiding", "lat", 24, "threads_3", 9),
 ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 import perfmodel as pm
-from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
+from perfmodel.graph.gaps import Gaps
+from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
 
 SIZES = st.integers(1, 6)
 

@@ -127,3 +127,11 @@ def test_counts_of_any_sequence_of_repetitions_are_those_of_its_formulas(p: pm.P
     assume(not hulls(p))
     for staged in (p, p.repeat(2)):
         assert_counts_as_it_runs(staged, pm.simulate(staged, arrays_of(p)))
+
+
+def test_a_program_of_a_thousand_million_runs_is_refused() -> None:
+    """It would run for days; the counts are there all the same, 10^9 times 4 multiplications."""
+    p = pm.elementwise("x * 2", 4).repeat(10**9, carry={"y": "x"})
+    assert p.flops == 4 * 10**9
+    with pytest.raises(pm.PerfModelError, match="runs 1000000000 kernels one by one; at most"):
+        pm.simulate(p, {"x": np.ones(4)})

@@ -13,7 +13,7 @@ def test_machines_are_ordered_by_kind_vendor_and_year_and_can_be_chosen() -> Non
     kinds = [machine(name).kind for name in machines()]
     assert kinds == sorted(kinds, key=["gpu", "tpu", "npu", "cpu"].index)
     assert machines(kind="npu", vendor="Amazon") == ("trn1", "inf2", "trn2", "trn3") == machines("NPU", "amazon")
-    assert machines(vendor="NVIDIA") == machines(vendor="nvidia") == machines(kind="gpu", vendor="Nvidia")
+    assert machines(vendor="NVIDIA") == machines(vendor="nvidia") == machines(vendor="Nvidia")
     with pytest.raises(MachineError, match=r"no kind 'gpus' \(did you mean 'gpu'\?\)"):
         machines(kind="gpus")
 

@@ -16,7 +16,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_python_m_perfmodel_is_the_command() -> None:
     """The module runs as a program of its own: an answer with 0, one line and 2 without a traceback."""
-    good = run("machines", "--kind", "cpu", "--json")
+    good = run("machines", "--vendor", "example", "--json")
     assert (good.returncode, good.stderr) == (0, "")
     assert json_document(good.stdout)["machines"][0]["name"] == "lecture-cpu"
     bad = run("estimate", "matmul('\\d', 8, 8)", "--on", "h100-sxm")  # Python itself warns of such text

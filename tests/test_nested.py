@@ -18,7 +18,7 @@ from perfmodel.graph.nested import sum_over_tiles
 LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 # What tiles inside tiles refuse, besides what one level does.
-NESTED_REFUSED = (*REFUSED, "only the innermost level", "share a scale", "names look-ups")
+NESTED_REFUSED = (*REFUSED, "share a scale", "names look-ups")
 
 
 def blocked(program: pm.Program, *levels: tuple[str, int]) -> pm.Program:
@@ -126,14 +126,6 @@ def test_a_level_that_no_tile_names_is_refused() -> None:
         blocked(pm.matmul(64, 64, 64), ("l2", 16), ("shared", 4)).traffic("l1")
     with pytest.raises(pm.LabelError, match=r"no tiles that ask \[\]"):
         pm.matmul(64, 64, 64).traffic([])  # type: ignore[arg-type]
-
-
-def test_masked_labels_are_cut_by_the_innermost_level_alone() -> None:
-    """Positions under a mask do not count from a tile's corner."""
-    p = pm.fuse(pm.attention(16, 16, 4, causal=True))
-    outer = pm.tile(p, grid={"q": 8}, level="l2")
-    with pytest.raises(pm.TransformError, match="only the innermost level may cut the labels of a mask"):
-        pm.tile(outer, grid={"q": 4})
 
 
 def test_check_runs_tiles_inside_tiles() -> None:

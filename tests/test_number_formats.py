@@ -228,7 +228,7 @@ def test_what_is_no_name_is_refused(wrong: object) -> None:
         ("fp6", ["fp6_e2m3", "fp6_e3m2", "mxfp6", "mxfp6_e3m2"]),
         ("fp4", ["fp4_e2m1", "mxfp4", "nvfp4"]),
         ("bf16", ["bf16"]),
-        ("int8", ["int8", "uint8"]),
+        ("int8", ["int8", "uint8", "mxint8"]),
     ],
 )
 def test_families_are_what_machines_list_peaks_under(family: str, members: list[str]) -> None:

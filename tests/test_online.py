@@ -270,8 +270,54 @@ def test_keys_outside_and_queries_inside_hold_the_running_results_of_all_rows() 
     assert (loads(cut)["K"], loads(cut)["V"], loads(cut)["Q"]) == (kv * d, kv * d, 3 * (q * d))
     held = {row[2]: row[3] for row in cut.footprint().rows if row[1] == "accumulator"}
     assert held == {"max": 2 * q, "sum": 2 * q, "O_sum": 2 * (q * d)}  # bf16
-    with pytest.raises(pm.TransformError, match="'O_sum' cannot be spilled: it stays inside 'attention'"):
-        flash(pm.attention(q, kv, d), stream={"kv": 3, "q": 4}, spill=["O_sum"])
+
+
+FIRST: dict[str, Any] = {"spill": ["O_sum", "max", "sum"]}  # FlashAttention-1 holds none of its running results
+
+
+def test_flash_attention_1_spills_its_running_results() -> None:
+    """K and V once; Q, O, l and m for each of ceil(n/Bk) key tiles, the last three written as often.
+
+    The quotients stand in a pass of their own, which takes up O and l again.
+    """
+    first = flash(pm.attention(N, N, D), stream={"kv": BK, "q": BQ}, **FIRST)
+    tiles = sympy.ceiling(N / BK)
+    again = N * D + N
+    assert sympy.expand(first.elements_read - (2 * N * D + (2 * N * D + 2 * N) * tiles + again)) == 0
+    assert sympy.expand(first.elements_written - ((N * D + 2 * N) * tiles + N * D)) == 0
+    second = flash(pm.attention(N, N, D), grid={"q": BQ}, stream={"kv": BK})
+    assert first.flops == second.flops  # the same work in either order
+    at = {N: 4096, D: 64, BQ: 128, BK: 128}
+    assert evaluated(first.elements_written, at) == (64 + 2) * 4096 * 32 + 4096 * 64
+    assert evaluated(second.elements_written, at) == 4096 * 64
+    held = first.footprint().rows
+    assert ("attention", "accumulator", "O_sum", 2 * BQ * D) in held  # a tile of it, bf16
+    assert first.memory_bytes - second.memory_bytes == 2 * (N * D + 2 * N)
+
+
+@pytest.mark.parametrize("spilled", [["O_sum", "max", "sum"], ["max"], ["O_sum", "sum"]])
+@pytest.mark.parametrize("kind", [{}, {"causal": True}, {"window": 2}])
+def test_flash_attention_1_is_attention(spilled: list[str], kind: dict[str, Any]) -> None:
+    """Ragged tiles, grouped heads, masks: counts are those of the run, values within 1e-12."""
+    p = pm.attention(9, 10, 3, 4, heads=4, kv_heads=2, lse=True, **kind)
+    cut = flash(p, stream={"kv": 4, "q": 2}, spill=spilled)
+    arrays = normal(p)
+    run = simulated(cut, arrays)
+    assert_counts_as_it_runs(cut, run)
+    outputs = 4 * 9 * 4  # taken up for each of 3 key tiles, and in the last pass
+    assert loads(cut)["O_sum"] == ("O_sum" in spilled) * (3 + 1) * outputs
+    for name, values in simulated(p, arrays).values.items():
+        np.testing.assert_allclose(run.values[name], values, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_spilled_is_read_where_a_loop_loads_it() -> None:
+    """A column sum of quotients takes all rows at once; a spilled result that no outer loop moves has no trips."""
+    s = pm.tensor("S", {"q": 8, "kv": 9})
+    sums = pm.sum(s, "kv").named("l")
+    p = pm.fuse(pm.program(pm.sum(pm.log(sums), "q").named("y")))
+    assert pm.check(pm.tile(p, stream={"kv": 3, "q": 4}, spill=["l"]))
+    with pytest.raises(pm.TransformError, match="'O_sum' cannot be spilled: no loop that it reduces lies outside"):
+        flash(pm.attention(8, 9, 2), stream={"q": 4, "kv": 3}, spill=["O_sum"])
 
 
 def test_sums_that_leave_may_be_spilled_as_they_are_corrected() -> None:

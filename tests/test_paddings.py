@@ -72,3 +72,11 @@ def test_paddings_of_labels_that_a_part_lacks_do_not_matter(label: str) -> None:
     """An output has no reduced labels."""
     op = replace(padded_op(5, 4), padded=(Padding(label, 5, (4,)),))
     assert valid_parts(op, {"n": Interval.whole(3)}, {}) == {"n": Interval.whole(3)}
+
+
+def test_results_are_found_by_the_labels_of_the_op() -> None:
+    """A tensor that was made under labels of its own: its rows are m in the op, of which 5 of 8 are valid."""
+    op = padded_op(5, 4)
+    made = op.output.tensor.rename(m="row")
+    named = replace(op, output=replace(op.output, tensor=replace(op.output.tensor, axes=made.axes)))
+    assert valid_results(named) == valid_results(op) == 5 * 3

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import perfmodel as pm
-from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip
+from perfmodel.graph.gaps import Gaps
+from perfmodel.graph.intervals import Interval, Linear, Trip
 from perfmodel.graph.parts import part_bytes, part_note, placed
 
 SIZES = st.integers(1, 6)

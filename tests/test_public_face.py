@@ -8,6 +8,7 @@ import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
@@ -40,7 +41,25 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "exp": {"x": ...},
     "max": {"x": ..., "labels": ...},
     "sum": {"x": ..., "labels": ...},
-    "fuse": {"program": ..., "by": None, "only": None},
+    "fuse": {"program": ..., "by": None, "only": None, "to": None},
+    "recipes.flash_attention": {
+        "q": ..., "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "causal": False,
+        "window": None, "lse": False, "dtype": "bf16",
+    },
+    "recipes.flash_attention_backward": {
+        "q": ..., "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "causal": False,
+        "window": None, "combine": "atomic", "dtype": "bf16",
+    },
+    "recipes.flash_decoding": {
+        "kv": ..., "d": ..., "dv": None, "heads": 1, "kv_heads": None, "batch": 1, "q": 1, "causal": False,
+        "window": None, "lse": False, "dtype": "bf16",
+    },
+    "recipes.fused_mlp": {"tokens": ..., "hidden": ..., "intermediate": ...},
+    "recipes.implicit_gemm": {
+        "batch": 1, "height": ..., "width": ..., "c_in": ..., "c_out": ..., "kernel": 3, "stride": 1, "padding": 0,
+        "dilation": 1, "groups": 1,
+    },
+    "recipes.checkpointed": {"program": ..., "every": 1, "layers": None, "carry": None},
     "online": {"program": ..., "label": ..., "only": None},
     "cast": {"program": ..., "dtype": None, "compute": None, "accumulate": None},
     "grad": {"program": ..., "wrt": None, "of": None},
@@ -59,6 +78,24 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "sweep": {"subject": ..., "points": ..., "on": None, "metrics": None},
     "sweep_to": {"folder": ..., "subject": ..., "points": ..., "on": None, "metrics": None},
     "suggest": {"program": ..., "on": ..., "within": 0.05, "where": None, "top": 10, "effects": "real"},
+    "occupancy": {"machine_or_limits": ..., "threads": 256, "registers": 64, "shared_bytes": 0},
+    "divergence": {"condition": ..., "threads": 128, "steps": (10, 10)},
+    "transactions": {"index": ..., "element_bytes": 4, "line_bytes": 128},
+    "bank_conflicts": {"index": ...},
+    "latency_hiding": {"latency_cycles": ..., "work_cycles": 1},
+    "littles_law": {"machine_or_rate": ..., "latency_s": ...},
+    "waves": {"blocks": ..., "units": 108, "resident": 1, "schedule": "static"},
+    "tile_grid": {"m": ..., "n": ..., "batch": 1, "tile": (256, 128)},
+    "systolic": {"m": ..., "n": ..., "k": ..., "rows": 8, "cols": 8, "dataflow": "output"},
+    "energy": {"program": ..., "table": "7nm"},
+    "energy_tables": {},
+    "efficiency_ladder": {"flops_per_s": ..., "watts": ...},
+    "instruction_energy": {"operation": ..., "overhead_pj": 30, "flops": 2},
+    "work_span": {"work": ..., "span": None},
+    "work_span_limits": {"times": ...},
+    "amdahl": {"parallel": ..., "processors": ...},
+    "gustafson": {"parallel": ..., "processors": ...},
+    "amat": {"times": ..., "miss_rates": ()},
     "dims": {"names": ...},
     "reals": {"names": ...},
 }  # fmt: skip
@@ -74,7 +111,15 @@ KEYWORDS: dict[str, set[str]] = {
     "Format": {"bits", "block", "scale_bits", "zero_bits"},
     "einsum": {"pattern"},
     "sweep": {"effects", "zipped", "executor", "progress"},
+    "Energies": {"pj_per_op", "pj_per_byte"},
+    "energy": {"levels"},
+    "waves": {"busy", "steps"},
+    "work_span": {"reduction", "unit"},
     "recompute": {"program", "keep", "segment"},
+    "recipes.flash_attention": {"q_block", "kv_block"},
+    "recipes.flash_attention_backward": {"block", "step"},
+    "recipes.flash_decoding": {"parts", "kv_block"},
+    "recipes.fused_mlp": {"token_block", "intermediate_block"},
     "reassociate": {"program", "tensors"},
 }  # fmt: skip
 ATTRIBUTES = {
@@ -94,7 +139,7 @@ ATTRIBUTES = {
 @pytest.mark.parametrize(("name", "promised"), SIGNATURES.items())
 def test_parameters_keep_their_names_order_and_defaults(name: str, promised: dict[str, Any]) -> None:
     """Signatures may gain keywords, not lose them."""
-    found = inspect.signature(getattr(pm, name)).parameters
+    found = inspect.signature(attrgetter(name)(pm)).parameters
     positional = [key for key, each in found.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
     assert positional[: len(promised)] == list(promised)
     for key, default in promised.items():
@@ -104,7 +149,7 @@ def test_parameters_keep_their_names_order_and_defaults(name: str, promised: dic
 @pytest.mark.parametrize(("name", "promised"), KEYWORDS.items())
 def test_keywords_are_there(name: str, promised: set[str]) -> None:
     """Keywords that the documents use."""
-    assert promised <= set(inspect.signature(getattr(pm, name)).parameters)
+    assert promised <= set(inspect.signature(attrgetter(name)(pm)).parameters)
 
 
 @pytest.mark.parametrize(("name", "promised"), ATTRIBUTES.items())
@@ -114,7 +159,10 @@ def test_attributes_are_there(name: str, promised: str) -> None:
     assert [each for each in promised.split() if not hasattr(kind, each)] == []
 
 
-DOCUMENTED = ("descriptors", "bounds", "effects", "estimation", "comparing", "sweeping", "suggesting", "tile_search")
+DOCUMENTED = (
+    "descriptors", "recipes", "bounds", "mechanisms", "effects", "estimation", "comparing", "sweeping", "suggesting",
+    "tile_search",
+)  # fmt: skip
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_every_verb_of_the_string_form_is_public_and_tried_above() -> None:
     """Nothing can be said in text that pm does not offer, and each verb stands in the table of this test."""
     called = {name for text in SAME for name in reading._VERBS if f"{name}(" in text}
     assert called == set(reading._VERBS)
-    assert all(getattr(pm, name) is verb for name, verb in reading._VERBS.items())
+    assert all(attrgetter(name)(pm) is verb for name, verb in reading._VERBS.items())
 
 
 def test_each_annotation_is_checked_or_left_to_the_descriptor_on_purpose() -> None:
@@ -76,6 +77,11 @@ REFUSED = {
     "matmul(4, 4, 4).flops": "expected a description",
     "pm.matmul(4, 4, 4)": "'pm.matmul' in .* is not allowed: only these are called: attention",
     "matmul(4, 4, 4).at(m=8)": "is not allowed: only these are called",
+    "recipes.flash_atention(8, 8, 4)": r"'recipes.flash_atention' \(did you mean 'recipes.flash_attention'",
+    "recipes.__class__(8)": "no descriptor 'recipes.__class__'",
+    "recipes.flash_attention.__call__(8, 8, 4)": "is not allowed: only these are called",
+    "recipes.flash_attention(8, 8, 4, causal='yes')": "flash_attention: causal = 'yes': expected True or False",
+    "recipes.checkpointed(softmax(8, 8), every='2')": "checkpointed: every = '2': expected a whole number",
     "(lambda: 1)()": "'lambda: 1' in",
     "matmul(x.y, 4, 4)": "'x.y' in .* is not allowed",
     "matmul(x[0], 4, 4)": r"'x\[0\]' in",

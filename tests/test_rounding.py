@@ -89,6 +89,13 @@ def test_mxfp4_by_hand() -> None:
     np.testing.assert_array_equal(rounded(values, pm.format("mxfp4")), wanted)
 
 
+def test_mxint8_by_hand() -> None:
+    """Up to 11, floor(log2 11) = 3: steps of 2^(3 - 6) = 1/8 up to 127/8; -15.99 is cut to -127/8."""
+    assert rounded([11.0, 0.06, 0.07, -1.3], pm.format("mxint8")).tolist() == [11, 0, 0.125, -1.25]
+    assert rounded([-15.99, 15.99], pm.format("mxint8")).tolist() == [-127 / 8, 127 / 8]
+    assert np.isnan(rounded([1.0, np.nan], pm.format("mxint8"))).all()
+
+
 def test_every_block_has_its_own_scale_and_rows_begin_new_blocks() -> None:
     """Two rows of 33: the 33rd stands alone in its block and is kept, whatever its size."""
     values = np.full((2, 33), 1.0)
@@ -129,7 +136,7 @@ def test_unknown_formats_are_refused_with_those_that_are_known() -> None:
         pm.format("int1"),
         pm.Format(bits=4, block=64, scale_bits=16),
     ):
-        with pytest.raises(pm.FormatError, match=r"how to round to .* is not known; known are fp64, .*mxfp4, nvfp4"):
+        with pytest.raises(pm.FormatError, match=r"how to round to .* is not known; known are fp64, .*mxint8, nvfp4"):
             rounded([1.0], form)
 
 

@@ -73,12 +73,14 @@ def test_a_tensor_that_two_ops_read_is_loaded_once() -> None:
 
 
 def test_a_sum_is_not_added_to_again_by_a_loop_inside_its_own() -> None:
-    """D = sum of A over t, E = D F over z: z inside t would add each trip of t for every trip of z."""
-    a, f = pm.tensor("A", {"o": 4, "t": 4}), pm.tensor("F", {"z": 4})
-    p = pm.fuse(pm.program((reduced("sum", a, "t") * f).named("E")))
+    """D = sum of A over t beside sums of B over t for each z: z inside t would add to D for every trip of z."""
+    a, b = pm.tensor("A", {"o": 4, "t": 4}), pm.tensor("B", {"z": 4, "t": 4})
+    both = pm.fuse(pm.program((reduced("sum", a, "t") * reduced("sum", b, "t")).named("E")))
     with pytest.raises(pm.TransformError, match=r"each trip of 'z' inside that loop .* stream 'z' outside 't'"):
-        schedule(p, t=2, z=2, o=2)
-    for order in (("z", "t", "o"), ("t", "o", "z")):
+        schedule(both, t=2, z=2, o=2)
+    f = pm.tensor("F", {"z": 4})
+    p = pm.fuse(pm.program((reduced("sum", a, "t") * f).named("E")))  # nothing in the loop over t is moved by z
+    for order in (("t", "z", "o"), ("z", "t", "o"), ("t", "o", "z")):
         cut = pm.tile(p, stream=dict.fromkeys(order, 2))
         run = pm.simulate(cut, arrays_of(p))
         assert_counts_as_it_runs(cut, run)
@@ -86,6 +88,16 @@ def test_a_sum_is_not_added_to_again_by_a_loop_inside_its_own() -> None:
     highest = pm.fuse(pm.program((reduced("max", a, "t") * f).named("E")))  # twice the same changes no maximum
     cut = pm.tile(highest, stream={"t": 2, "z": 2, "o": 2})
     assert_same_values(pm.simulate(cut, arrays_of(cut)), pm.simulate(highest, arrays_of(highest)))
+
+
+def test_a_loop_that_moves_nothing_in_a_pass_is_left_out() -> None:
+    """Keys outside, rows inside: the quotients wait for all keys, and run once a tile of rows, not for each of keys."""
+    p = pm.online(pm.fuse(pm.attention(8, 9, 2)), "kv")
+    keys, rows = schedule(p, kv=3, q=4).body
+    assert isinstance(keys, Loop)
+    assert isinstance(rows, Loop)
+    assert (keys.label, rows.label) == ("kv", "q")
+    assert pm.tile(p, stream={"kv": 3, "q": 4}).flops == pm.tile(p, grid={"q": 4}, stream={"kv": 3}).flops
 
 
 @settings(max_examples=60)

@@ -126,3 +126,25 @@ def test_what_a_check_is_given_is_checked(given: dict[str, Any], said: str) -> N
     """Sizes are a mapping, a seed a whole number."""
     with pytest.raises(pm.PerfModelError, match=said):
         pm.check(pm.matmul(4, 4, 4), **given)
+
+
+def test_a_check_of_nested_tiles_keeps_elements_that_share_a_scale_together() -> None:
+    """Of k, in blocks of 32 with a scale each, outer tiles stay 32 long: two of them and a ragged one."""
+    p = pm.cast(pm.matmul("m", "n", "k"), "mxfp4")
+    for level, size in (("l2", 256), ("shared", 64)):
+        p = pm.tile(p, grid={"m": size, "n": size}, stream={"k": size}, level=level)
+    found = pm.check(p)
+    assert found
+    assert found.sizes["k"] == 2 * 32 + 1
+
+
+def test_a_check_makes_a_table_of_its_own_where_only_look_ups_measure_it() -> None:
+    """The vocabulary is no label: it becomes small like the others."""
+    assert pm.check(pm.tile(pm.embedding("tokens", "vocabulary", "hidden"), token=8))
+
+
+@pytest.mark.parametrize("rows", [10, "m"])
+def test_padded_programs_in_a_sequence_are_checked_with_inputs_of_their_own_size(rows: Any) -> None:
+    """The sequence is where the history begins, and it is padded already."""
+    first, then = [pm.pad(pm.softmax(rows, 12), m=8) for _ in range(2)]
+    assert pm.check(pm.sequence(first, then, join={"y": "x"}))

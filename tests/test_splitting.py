@@ -185,6 +185,19 @@ def test_a_mask_over_other_labels_stays() -> None:
     assert_runs(p, plain)
 
 
+@pytest.mark.parametrize("kind", [{"causal": True}, {"causal": True, "window": 2}, {"window": 3}, {"chunk": 2}])
+@pytest.mark.parametrize("fused", [False, True])
+def test_keys_of_a_mask_are_split(kind: dict[str, Any], fused: bool) -> None:
+    """Each part has the pairs of its own keys; every partial result is added, those of parts without a pair too."""
+    plain = pm.attention(4, 7, 3, **kind)
+    plain = pm.fuse(plain, by="stage") if fused else plain
+    p = pm.split(plain, kv=3)
+    added = 3 * (4 + 4 + 4 * 3)  # 3 parts of a maximum and a sum a row, and of 3 values a row
+    assert p.flops == plain.flops + added
+    assert_runs(p, plain)
+    assert_runs(pm.tile(p, grid={"kv_part": 1, "q": 3}, stream={"kv_inner": 2}, only="values"), plain)
+
+
 # formulas
 
 
@@ -390,8 +403,8 @@ def test_tiled_kernels_masks_windows_and_symbolic_means_are_refused() -> None:
     """Split first; positions of masks, taps of windows and divisors in symbols have no parts."""
     with pytest.raises(pm.TransformError, match="is tiled; split first"):
         pm.split(pm.tile(pm.matmul(M, N, K), m=2), k=2)
-    with pytest.raises(pm.TransformError, match="is masked over 'kv'"):
-        pm.split(pm.attention(4, 4, 2, causal=True), kv=2, only="values")
+    with pytest.raises(pm.TransformError, match="'dV' is masked over 'q'; of a mask only the keys have parts"):
+        pm.split(pm.grad(pm.attention(4, 4, 2, causal=True)), q=2)
     with pytest.raises(pm.TransformError, match="belongs to a window"):
         pm.split(pm.conv2d(height=6, width=6, c_in=2, c_out=2), r=2)
     with pytest.raises(pm.DimensionError, match="bind the symbols"):

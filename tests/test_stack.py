@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import perfmodel as pm
-from perfmodel.effects.quantization import blocks
 from perfmodel.effects.shapes import shape_of
 from perfmodel.effects.stack import EFFECTS
+from perfmodel.effects.tile_quantization import blocks
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import last_wave_fill, most_blocks
+from perfmodel.effects.wave_quantization import last_wave_fill, most_blocks
 
 # What may go either way: the boost of the clock, what hides latency, what the cache gives, a split that is allowed.
 NOT_COSTS = ("roofline", "cache reuse", "occupancy", "power", "split-k")

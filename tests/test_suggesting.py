@@ -170,6 +170,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "code": ({"where": "__import__('os').getcwd() == 4"}, pm.ExpressionError, "not allowed"),
     "number": ({"where": 4}, pm.ExpressionError, "expected comparisons"),
     "no truth": ({"where": lambda n: n}, pm.ExpressionError, "expected 101 bools"),
+    "no such argument": ({"where": lambda: True}, pm.ExpressionError, "gets arrays by name: n"),
     "float": ({"n": 1000.5}, pm.DimensionError, "positive whole number"),
     "zero": ({"n": 0}, pm.DimensionError, "positive whole number"),
     "truth": ({"n": True}, pm.DimensionError, "positive whole number"),

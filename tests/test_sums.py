@@ -12,7 +12,8 @@ from staging import evaluated
 
 import perfmodel as pm
 from perfmodel.expressions import Size
-from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip
+from perfmodel.graph.gaps import Gaps
+from perfmodel.graph.intervals import Interval, Linear, Trip
 from perfmodel.graph.sums import MOST_TERMS, floor_half, lengths_sum
 
 SIZES = st.integers(1, 6)

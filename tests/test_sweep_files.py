@@ -90,6 +90,8 @@ def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(pm.PerfModelError, match="is not empty and holds no"):
         pm.sweep_to(tmp_path / "notes", CUBE, {"n": [1]})
+    with pytest.raises(pm.PerfModelError, match="expected a path"):
+        pm.sweep_to(5, CUBE, {"n": [1]})  # type: ignore[arg-type]
     with pytest.raises(pm.PerfModelError, match="is a file"):
         pm.sweep_to(tmp_path / "file", CUBE, {"n": [1]})
     assert len(pandas.read_parquet(pm.sweep_to(tmp_path / "empty", CUBE, {"n": [1]}))) == 1

@@ -36,7 +36,7 @@ def assert_rows_are_the_points(program: pm.Program, frame: pandas.DataFrame, nam
             assert same(row[metric], getattr(bound, metric)), (metric, row)
         if "machine" in row:
             found = pm.estimate(bound, row["machine"])
-            for metric in ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound"):
+            for metric in ("is_least", "time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound"):
                 assert same(row[metric], getattr(found, metric)), (metric, row, getattr(found, metric))
 
 
@@ -248,6 +248,13 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "machine as an axis": ({"points": {"n": [8], "machine": ["l4"]}}, pm.LabelError, "on="),
     "unknown format": ({"points": {"n": [8], "dtype": ["bf17"]}}, pm.FormatError, "bf17"),
     "no transform": ({"points": {"n": [8], "transform": ["fuse"]}}, pm.ExpressionError, "'fuse' is no function"),
+    "number for a machine": ({"on": 5}, pm.MachineError, "expected a name"),
+    "number for a metric": ({"metrics": 5}, pm.ExpressionError, "no quantity 5"),
+    "machine in symbols": (
+        {"on": pm.Machine(peak=pm.reals("P"), bandwidth_bytes_per_s=1e9)},
+        pm.MachineError,
+        "has symbols",
+    ),
     "no executor": ({"executor": 4}, pm.PerfModelError, "submit"),
     "no block": ({"block": 0}, pm.PerfModelError, "block=0"),
     "no subject": ({"subject": 4}, pm.PerfModelError, "expected a program"),

@@ -177,6 +177,7 @@ def test_arrays_hold_what_tile_says_for_every_size(recipe: Any, data: DataObject
         (pm.fuse(pm.attention(q=7, kv=9, d=2)), ("q",), ("kv",)),
         (pm.fuse(pm.attention(q=7, kv=9, d=2, causal=True)), ("q",), ("kv",)),
         (pm.fuse(pm.attention(q=9, kv=9, d=2, causal=True)), ("q",), ()),
+        (pm.fuse(pm.attention(q=9, kv=5, d=2, causal=True)), ("q",), ("kv",)),  # some rows see no key
     ],
 )
 def test_named_programs_hold_what_tile_says(program: pm.Program, blocks: Any, loops: Any) -> None:

@@ -117,3 +117,25 @@ def test_masked_tiles_of_odd_bits_are_counted_at_sizes() -> None:
     with pytest.raises(pm.DimensionError, match="bind the symbols"):
         pm.tile(p, grid={"q": 4}, stream={"kv": 2})
     assert pm.check(pm.tile(p.at(n=9), grid={"q": 4}, stream={"kv": 2}))
+
+
+@pytest.mark.parametrize("order", [("q", "kv"), ("kv", "q")])
+def test_tiles_that_see_nothing_or_that_nothing_sees_load_nothing(order: tuple[str, str]) -> None:
+    """Outside the loop over keys the first rows load no queries, and outside that over rows the last keys nothing.
+
+    12 rows, aligned to the start, see themselves and the next key of 8: rows 0 to 7, tiles of 2 rows, 4 of 6; of
+    12 keys 8 rows see 0 to 8, tiles of 2 keys, 5 of 6. In symbols, bound, it is the same.
+    """
+    many, few = 12, 8
+    q, k = (many, few) if order[0] == "q" else (few, many)
+    mask = Mask("q", "kv", left=0, right=1, align="start")
+    found = []
+    for rows, columns in ((q, k), ("rows", "keys")):
+        a, b = pm.tensor("A", {"q": rows, "d": 3}), pm.tensor("B", {"kv": columns, "d": 3})
+        scores = pm.program(pm.einsum("q d, kv d -> q kv", a, b, mask=mask).named("S"))
+        cut = pm.tile(scores, stream=dict.fromkeys(order, 2))
+        cut = cut.at(rows=q, keys=k) if cut.symbols else cut
+        found.append({row[1]: row[3] for row in cut.traffic().rows if row[2] == "read"})
+    tensor, tiles = ("A", 4) if order[0] == "q" else ("B", 5)
+    assert found[0][tensor] == tiles * 2 * 3
+    assert found[0] == found[1]

@@ -47,6 +47,23 @@ SAME = {
         pm.online(pm.fuse(pm.softmax(8, 64)), "n"), grid={"m": 4}, stream={"n": 16}
     ),
     "reassociate(fuse(grad(attention(8, 8, 4))))": pm.reassociate(pm.fuse(pm.grad(pm.attention(8, 8, 4)))),
+    "fuse(attention(8, 8, 4, lse=True), to=['S', ('O', 'L')])": pm.fuse(
+        pm.attention(8, 8, 4, lse=True), to=["S", ("O", "L")]
+    ),
+    "recipes.flash_attention(q=n, kv=n, d=128, heads=32, kv_heads=8, q_block=64, causal=True)": (
+        pm.recipes.flash_attention(n, n, 128, heads=32, kv_heads=8, q_block=64, causal=True)
+    ),
+    "recipes.flash_attention_backward(n, n, 128, combine='kernel')": pm.recipes.flash_attention_backward(
+        n, n, 128, combine="kernel"
+    ),
+    "recipes.flash_decoding(n, 128, heads=32, kv_heads=8, parts=16)": pm.recipes.flash_decoding(
+        n, 128, heads=32, kv_heads=8, parts=16
+    ),
+    "recipes.fused_mlp(n, 64, 256, token_block=16)": pm.recipes.fused_mlp(n, 64, 256, token_block=16),
+    "recipes.implicit_gemm(1, 16, 16, 4, 8, padding=1)": pm.recipes.implicit_gemm(1, 16, 16, 4, 8, padding=1),
+    "recipes.checkpointed(fuse(softmax(8, 8)), every=2, layers=4)": pm.recipes.checkpointed(
+        pm.fuse(pm.softmax(8, 8)), every=2, layers=4
+    ),
     "recompute(grad(softmax(8, 8)))": pm.recompute(pm.grad(pm.softmax(8, 8))),
     "split(matmul(64, 64, 4096), k=4, combine='atomic')": pm.split(pm.matmul(64, 64, 4096), k=4, combine="atomic"),
     "split(matmul(m, n, k), only='matmul', k=4)": pm.split(pm.matmul(m, n, k), only="matmul", k=4),

@@ -82,8 +82,6 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:
-    import tomllib
-
     if len(text) > LONGEST_SHEET:
         raise MachineError(f"{file}: {len(text)} characters; a data sheet has at most {LONGEST_SHEET}")
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
@@ -91,6 +89,8 @@ def _parsed(text: str, file: str) -> dict[str, Any]:
     plain = plain_sheet(text)
     if plain is not None:
         return plain
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -134,8 +134,8 @@ def _collected(rows: Iterable[Table], read: Callable[[Table], tuple[Part, Named]
 
 
 def _figures(table: Table, keys: Iterable[str], prefix: str = "", required: bool = False) -> Named:
-    found = {f"{prefix}{key}": table.figure(key, required=required) for key in keys}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    present = [key for key in keys if required or key in table.values]
+    return {f"{prefix}{key}": figure for key in present if (figure := table.figure(key, required=required)) is not None}
 
 
 def _count(units: Table) -> Named:

@@ -145,8 +145,8 @@ def _not_found(name: str, key: str) -> str:
         return f"no chip is named {name!r}; the nearest is {_described(found[0])}"
     names = [*_sheets(), *(alias for chip in _catalogue() for alias in chip.aliases)]
     return (
-        f"no chip {name!r}{did_you_mean(name, names)}; there are {listed(machines())}. One of your own: a path ending "
-        "in .toml, or pm.Machine(peak=..., bandwidth_bytes_per_s=...)"
+        f"no chip {name!r}{did_you_mean(name, names)}; there are {len(_sheets())}, which pm.machines() lists. "
+        "One of your own: a path ending in .toml, or pm.Machine(peak=..., bandwidth_bytes_per_s=...)"
     )
 
 

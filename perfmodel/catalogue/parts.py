@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -95,10 +96,7 @@ class Peak:
         >>> Peak("matrix", "fp16", 1, ("fp32",)).label, Peak("any", "any", 1).label
         ('matrix fp16', 'peak')
         """
-        words = [word for word in (self.unit, self.format) if word != ANY]
-        known = format_or_none(self.format)
-        usual = known is None or self.accumulates_in(known.accumulator)
-        return " ".join(words or ["peak"]) + ("" if usual else f" into {', '.join(self.accumulate)}")
+        return _peak_label(self.unit, self.format, self.accumulate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +133,14 @@ class Clocks:
         """
         first, second = (self.matrix_hz, self.vector_hz) if clock == "matrix" else (self.vector_hz, self.matrix_hz)
         return first if first is not None else second
+
+
+@lru_cache(maxsize=4096)
+def _peak_label(unit: str, name: str, accumulate: tuple[str, ...]) -> str:
+    words = [word for word in (unit, name) if word != ANY]
+    known = format_or_none(name)
+    usual = known is None or not accumulate or known.accumulator in accumulate
+    return " ".join(words or ["peak"]) + ("" if usual else f" into {', '.join(accumulate)}")
 
 
 def format_or_none(name: str) -> Format | None:

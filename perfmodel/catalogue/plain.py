@@ -8,6 +8,7 @@ Anything else (an escape, a nested table, a key that stands twice) is left to ``
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 _TEXT = r'"([^"\\\x00-\x1f\x7f]*)"'
@@ -18,8 +19,9 @@ _FIGURE = (
 _SOURCE = rf"\{{ title = {_TEXT}, date = {_TEXT} \}}"  # 8, 9
 _PLAIN = _TEXT.replace("(", "").replace(")", "")
 _LIST = rf"\[((?:{_PLAIN}(?:, {_PLAIN})*)?)\]"  # 12
+_COMMENT = r"(?:[ \t]*#[^\x00-\x08\x0a-\x1f\x7f]*)?"
 _LINE = re.compile(
-    rf"(?:\[(\[)?([a-z_]+)\]\]?|([A-Za-z]\w*) = (?:{_FIGURE}|{_SOURCE}|{_TEXT}|({_NUMBER})|{_LIST}))?(?:[ \t]*#.*)?",
+    rf"(?:\[(\[)?([a-z_]+)\]\]?|([A-Za-z]\w*) = (?:{_FIGURE}|{_SOURCE}|{_TEXT}|({_NUMBER})|{_LIST}))?{_COMMENT}",
     re.ASCII,
 )
 
@@ -35,19 +37,27 @@ def plain_sheet(text: str) -> dict[str, Any] | None:
     sheet: dict[str, Any] = {}
     table = sheet
     for line in text.split("\n"):
-        found = _LINE.fullmatch(line)
+        found = _line(line)
         if found is None:
             return None
-        if found[2] is not None:
-            opened = _opened(sheet, found[2], found[0].strip(), bool(found[1]))
+        many, header, key = found[:3]
+        if header is not None:
+            opened = _opened(sheet, header, line, bool(many))
             if opened is None:
                 return None
             table = opened
-        elif found[3] is not None:
-            if found[3] in table:
+        elif key is not None:
+            if key in table:
                 return None
-            table[found[3]] = _value(found.groups())
+            table[key] = _value(found)
     return sheet
+
+
+@lru_cache(maxsize=4096)  # sheets have many lines in common
+def _line(line: str) -> tuple[str | None, ...] | None:
+    """The parts of a line: the sign of a list, the header, the key, and what stands after the equals sign."""
+    found = _LINE.fullmatch(line)
+    return found.groups() if found else None
 
 
 def _opened(sheet: dict[str, Any], name: str, header: str, many: bool) -> dict[str, Any] | None:

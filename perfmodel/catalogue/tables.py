@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from perfmodel.catalogue.parts import Figure, Source, quantity
+from perfmodel.catalogue.parts import Figure, Source
 from perfmodel.errors import MachineError, did_you_mean, listed
 
 # Least and largest plausible figure, its unit, and what one that is too small usually is.
@@ -54,12 +54,12 @@ class Table:
     ) -> None:
         if not isinstance(values, dict):
             raise MachineError(f"{where} = {_shown(values)}: expected a table with the keys {listed(keys)}")
-        for key in values:
-            if key not in keys:
-                units = "; keys carry plain bytes, Hz and FLOP/s, no GB, GHz or TFLOP" if _PREFIXED.search(key) else ""
-                raise MachineError(
-                    f"{where}: unknown key {key!r}{did_you_mean(key, keys)}{units}; keys here are {listed(keys)}"
-                )
+        if values.keys() - keys:
+            key = next(key for key in values if key not in keys)
+            units = "; keys carry plain bytes, Hz and FLOP/s, no GB, GHz or TFLOP" if _PREFIXED.search(key) else ""
+            raise MachineError(
+                f"{where}: unknown key {key!r}{did_you_mean(key, keys)}{units}; keys here are {listed(keys)}"
+            )
         self.where, self.values, self.sources = where, values, sources or {}
 
     def refused(self, key: str, rule: str) -> MachineError:
@@ -79,7 +79,7 @@ class Table:
         if key not in self.values and default is not None:
             return default
         found = self._required(key)
-        if not isinstance(found, str) or not found.strip():
+        if not isinstance(found, str) or not found or found.isspace():
             raise self.refused(key, "expected text")
         if among and found not in among:
             raise self.refused(key, f"expected one of {listed(among)}{did_you_mean(found, among)}")
@@ -139,7 +139,7 @@ class Table:
             raise self.refused("value", f"expected {least:.4g} to {most:.4g} {unit}{hint}; leave out what is not known")
         if key == "count" and value != int(value):
             raise self.refused("value", "expected a whole number of units")
-        return quantity(value, key)
+        return int(value) if value == int(value) else value
 
     def _required(self, key: str) -> Any:
         if key not in self.values:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
+from perfmodel.cli.unit_options import add_unit_commands
+from perfmodel.cli.warp_options import add_commands
 from perfmodel.errors import PerfModelError
 
 _ABOUT = "What a computation costs, as formulas, and how long it takes on a chip."
@@ -30,8 +33,9 @@ examples:
 _PROGRAM = """\
 A program is written as in Python and never run as code: a descriptor (attention, conv2d, elementwise, embedding,
 gated_mlp, gemv, layernorm, matmul, optimizer_step, pool2d, rmsnorm, softmax, workload), with a transform around it
-where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...). A
-size is a number, or a formula in symbols such as n or 3*h.
+where wanted (cast, fuse, grad, im2col, online, pad, reassociate, recompute, split, tile, unfuse) or sequence(...);
+or a recipe (recipes.checkpointed, recipes.flash_attention, recipes.flash_attention_backward, recipes.flash_decoding,
+recipes.fused_mlp, recipes.implicit_gemm). A size is a number, or a formula in symbols such as n or 3*h.
 """
 _ESTIMATE = f"""\
 {_PROGRAM}
@@ -41,6 +45,7 @@ examples:
   perfmodel estimate "elementwise('relu(x*w + b)', 2**24)" --fuse --on h100-sxm --json
   perfmodel estimate "matmul(4096, 4096, 4096)" --on h100-sxm --measured 200e-6
   perfmodel estimate "softmax(4096, 4096)" "fuse(softmax(4096, 4096))" --on h100-sxm
+  perfmodel estimate "recipes.flash_attention(8192, 8192, 128, heads=32, kv_heads=8, causal=True)" --on h100-sxm
 """
 _EXPLAIN = f"""\
 {_PROGRAM}
@@ -114,6 +119,8 @@ def parser() -> argparse.ArgumentParser:
     _validate_options(
         _command(commands, "validate", "hold estimates against a table of measured times", _VALIDATE, _validate)
     )
+    add_commands(partial(_command, commands))
+    add_unit_commands(partial(_command, commands))
     return top
 
 

@@ -19,7 +19,8 @@ SUBLANES = 8
 def load_width(shape: KernelShape) -> Any:
     """The share of the feed that the rows of A and B allow: the fourth root of the width of a load.
 
-    A narrower load takes more instructions, which hide behind one another in part.
+    A narrower load takes more instructions, which hide behind one another in part; the root is a guess that no timing
+    has been held against.
 
 
     >>> from perfmodel import matmul

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.effects.quantization import steps
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import Setting, kernel_parts
+from perfmodel.effects.tile_quantization import steps
 from perfmodel.effects.tiles import Tile, candidates, picked
 
 ROWS_AT_ONCE = 192  # shapes whose candidates are computed together: a dozen arrays of them stay in the cache
@@ -42,7 +42,7 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     >>> setting = Setting(Chip.of(h), Rates((h.find_peak("bf16"),)), frozenset(NAMES))
     >>> many = shape_of(matmul("n", 8192, 8192).counted[0]).at({"n": numpy.array([8, 8192])}, 2)
     >>> chosen_many(many, setting).m.tolist()
-    [16.0, 128.0]
+    [16.0, 256.0]
     """
     import numpy
 

@@ -13,6 +13,7 @@ from math import sqrt
 
 from perfmodel.catalogue import Machine, machine
 
+UNLIMITED = 0.77  # a share of the peak that power does not limit: A100s of 250 W and of 400 W sustain as much
 # A chip's architecture begins with one of these: the chip whose constants it borrows (first match).
 RELATIVES = (
     ("Hopper", "h100-sxm"),
@@ -66,7 +67,8 @@ def constants_of(chip: Machine) -> tuple[Constants | None, str]:
     """A chip's constants, and the relative that lends them ("" for its own; None and "" where it has no relative).
 
     A relative's power-limited share is scaled by the root of the watts that there are for a FLOP: power grows with
-    the clock and the square of the voltage, which falls with it.
+    the clock and the square of the voltage, which falls with it. One that sustains four fifths of its peak or more
+    is not held back by its power, and lends its share as it is.
 
     >>> from perfmodel import machine
     >>> constants_of(machine("h100-pcie"))[1], constants_of(machine("tpu-v5e"))
@@ -92,6 +94,8 @@ def _powered(reach: float, chip: Machine, relative: Machine) -> float:
     peaks = [max([float(peak.flops_per_s) for peak in each.peaks if peak.format in ("fp16", "bf16", "fp32")],
                  default=0.0) for each in (chip, relative)]  # fmt: skip
     if not all(isinstance(item, int | float) for item in watts) or not all(peaks):
+        return reach
+    if reach >= UNLIMITED:
         return reach
     share = float(watts[0] or 0) / peaks[0] / (float(watts[1] or 1) / peaks[1])
     return min(0.9, reach * sqrt(min(share, 2.0)))

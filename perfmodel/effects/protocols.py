@@ -55,14 +55,28 @@ COLD = Protocol("cold", cold=True, source="every operand comes from memory: the 
 WARM = Protocol("warm", source="one set of tensors, run again and again")
 
 _AIC = "ai-dynamo/aiconfigurator, collector/{}/collect_gemm.py"
+_QUANT = ("quantize",)  # the activations of fp8 and fp4 are quantized inside the time
 _TABLE = (
     COLD,
     WARM,
     Protocol("aiconfigurator-sglang", (6, 6, 1), source=_AIC.format("sglang")),
     Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
+    Protocol("aiconfigurator-sglang-quantized", (6, 6, 1), kernels=_QUANT, source=_AIC.format("sglang")),
+    Protocol("aiconfigurator-vllm-quantized", (1, 6, 1), kernels=_QUANT, source=_AIC.format("vllm")),
+    # its smallest fp8 rows take some three launches more than bf16; that two are for a scale is a guess
+    Protocol(
+        "aiconfigurator-trtllm-fp8",
+        (1, 5, 1),
+        kernels=(*_QUANT, "scale", "scale"),
+        until_l2=True,
+        source=_AIC.format("trtllm"),
+    ),
+    Protocol("aiconfigurator-trtllm-quantized", (1, 5, 1), kernels=_QUANT, until_l2=True, source=_AIC.format("trtllm")),
+    Protocol("aiconfigurator-vllm-one-copy", (1, 1, 1), kernels=_QUANT, source=_AIC.format("vllm")),
     Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
     Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
+    Protocol("pipeweave", cold=True, launch_s=2.5e-6, source="zksainx/pipeweave: not stated; small kernels take 5 us"),
     Protocol("flushed", cold=True, source="the last-level cache is flushed before each run"),
 )
 PROTOCOLS = {item.name: item for item in _TABLE}

@@ -3,7 +3,8 @@
 An operand is missed by clip((touched / C - 1) / 0.4, 0, 1), where ``touched`` are the bytes that the loop touches
 between two uses of it and C is the usable share ``cache_reach`` of the cache: a set-associative cache of hashed
 addresses loses lines well before it is full, and one in two partitions holds a copy in each. Which bytes those are is
-a property of the measurement (``perfmodel.effects.protocols``), not of the chip; without one nothing is resident.
+a property of the measurement (``perfmodel.effects.protocols``), not of the chip; without one nothing is resident. A
+stream that is resident still flows at the bandwidth of the cache.
 """
 
 from __future__ import annotations

@@ -10,23 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.catalogue.parts import Peak
+from perfmodel.effects import tiles_in_flight
 from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
-from perfmodel.effects.few_blocks import bandwidth_share
+from perfmodel.effects.few_blocks import bandwidth_share, ramped
 from perfmodel.effects.latency import least_step_s
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.launch import extra_s, launched_s
 from perfmodel.effects.overlap import overlapped
 from perfmodel.effects.power import sustained_s
 from perfmodel.effects.protocols import COLD, Protocol
-from perfmodel.effects.quantization import blocks, step_elements, steps
 from perfmodel.effects.residency import fetched_bytes
+from perfmodel.effects.residents import resident
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape
 from perfmodel.effects.splitting_k import split_s
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import most_blocks
+from perfmodel.effects.wave_quantization import most_blocks
 
 # In the order in which they are added, and what each takes away from the ideal.
 EFFECTS = {
@@ -41,7 +43,8 @@ EFFECTS = {
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
     "row passes": "rows that are read again",
-    "few blocks": "a few units cannot draw the whole bandwidth",
+    "tiles in flight": "operands that do not fit the cache are read again by later waves",
+    "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
     "memory reach": "the share of the published bandwidth that is reached",
     "cache reuse": "what the timing loop left in the cache",
     "overlap": "compute and memory overlap, but softly",
@@ -49,6 +52,7 @@ EFFECTS = {
 }
 NAMES = tuple(EFFECTS)
 NOTHING = 0.0
+IDEAL = frozenset(NAMES[:1])
 GEMM_ONLY = NAMES[1:9]  # those that need a tile
 
 
@@ -119,7 +123,12 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
         compute = _others_s(shape, setting, everything=True)
     memory = _memory_s(shape, tile, setting)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
-    launch = chip.constants.launch_s + setting.protocol.launch_s if "launch" in on else 0.0
+    launch = 0.0
+    if "launch" in on:
+        grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
+        launch = launched_s(chip, grid, setting.protocol.launch_s)
+    if setting.protocol.kernels and setting.on != IDEAL:
+        launch = launch + extra_s(shape, chip, setting.protocol)
     return Parts(compute, memory, split, launch, both + (split + launch))
 
 
@@ -151,7 +160,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching))
+        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits))
     return found
 
 
@@ -166,7 +175,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
             continue
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
-            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching)
+            seconds = sustained_s(seconds, setting.chip, setting.protocol.switching, shape.bits)
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
         found = numpy.maximum(found, seconds)
@@ -174,11 +183,18 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
 
 
 def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
+    import numpy
+
     on, chip = setting.on, setting.chip
     moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
+    if "tiles in flight" in on and tile is not None and shape.kind == CONTRACTION:
+        moved = moved + tiles_in_flight.reread_bytes(shape, tile, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
-        rate = rate * bandwidth_share(blocks(shape, tile), chip.units)
-    return moved / rate
+        return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
+    found = moved / rate
+    if "cache reuse" in on and not setting.protocol.cold and shape.kind != CONTRACTION:
+        return numpy.maximum(found, shape.bytes / chip.cache_bandwidth)  # what stays is read from the cache
+    return found

@@ -12,8 +12,8 @@ from typing import Any
 
 from perfmodel.errors import DimensionError
 
-# Output tiles, rows by columns: the smallest for one to a few rows, the largest for full chips.
-SHAPES = ((16, 64), (32, 32), (32, 64), (64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (128, 256), (256, 128))
+# Output tiles, rows by columns, the largest first: it is taken where several are as good.
+SHAPES = ((256, 128), (128, 256), (128, 128), (64, 256), (128, 64), (64, 128), (64, 64), (32, 64), (32, 32), (16, 64))
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 LINE_BYTES = 128  # what one step along k brings of a row of A: a cache line
 
@@ -56,7 +56,7 @@ def picked(tried: Tile, place: Any) -> Tile:
     """The candidates at flat places, of tiles by splits.
 
     >>> picked(candidates(), 0)
-    Tile(m=np.float64(16.0), n=np.float64(64.0), splits=np.float64(1.0))
+    Tile(m=np.float64(256.0), n=np.float64(128.0), splits=np.float64(1.0))
     """
     row, column = place // tried.splits.size, place % tried.splits.size
     return Tile(tried.m[row, 0], tried.n[row, 0], tried.splits[0, column])

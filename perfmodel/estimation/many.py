@@ -17,7 +17,7 @@ from perfmodel.effects.roofline import Roofline, roofline
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
 from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, checked_tile
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, MachineError, did_you_mean, listed
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import rates_of
@@ -165,7 +165,7 @@ class Estimates:
 
         >>> from perfmodel import estimate_many, matmul
         >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).tiles.m
-        array([128.])
+        array([256.])
         """
         return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
 
@@ -211,6 +211,8 @@ def estimate_many(
     names = names_of(effects, without)
     found = on if isinstance(on, Machine) else machine(on)
     count, values = _arrays(program, sizes)
+    if not all(map(is_concrete, (found.bandwidth_bytes_per_s, *[each.flops_per_s for each in found.peaks]))):
+        raise MachineError(f"estimate_many: {found.name} has symbols; {found.name}.replace(...) gives them numbers")
     how, given = known_protocol(protocol), checked_tile(tile)
     kernels = [_kernel(item, found, names, how, given, values, count) for item in program.counted]
     return Estimates(program, found, tuple(kernels), names, count)
@@ -227,7 +229,7 @@ def _kernel(
 ) -> ManyKernels:
     terms, chip = roofline(item, found), chip_of(found)
     shape = shape_of(item)
-    shape = shape.at(values, count, _needed(shape, names, how, chip is None))
+    shape = shape.at(values, count, _needed(shape, names, chip is None))
     repeat = _value(item.kernel.repeat, values)
     if chip is None or names == NAMES[:1]:
         return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
@@ -236,18 +238,21 @@ def _kernel(
     return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
 
 
-def _needed(shape: KernelShape, names: tuple[str, ...], protocol: Protocol, plain: bool) -> set[str]:
-    """The numbers of a shape that the effects ask for; ``plain`` where the machine has none."""
-    found = {"batch", "m", "n", "k", "bytes", *[f"work {place}" for place in range(len(shape.work))]}
+# Effects whose formulas ask for the extents, the bytes in all and the work; the others may ask for any number.
+_PLAIN = frozenset(NAMES[:9]) | {"power", "few blocks", "memory reach", "overlap", "launch"}
+_EXTENTS = ("batch", "m", "n", "k")
+
+
+def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str] | None:
+    """The numbers of a shape that the effects ask for (None: all); ``plain`` where the machine has no effects."""
+    if not plain and not set(names) <= _PLAIN:
+        return None
+    work = {f"work {place}" for place in range(len(shape.work))}
     if shape.kind != CONTRACTION:
-        found -= {"batch", "m", "n", "k"}
-    elif len(names) > 1 and "power" not in names and not plain:
-        found.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
-    if "row passes" in names:
-        found |= {"rows", "row_bytes", "a_bytes", "b_bytes", "c_bytes"}
-    if "cache reuse" in names and not protocol.cold:
-        found |= {"a_bytes", "b_bytes", "c_bytes"}
-    return found
+        return {"bytes"} | work
+    if len(names) > 1 and "power" not in names and not plain:
+        work.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
+    return {"bytes", *_EXTENTS} | work
 
 
 def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:

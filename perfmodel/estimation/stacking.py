@@ -24,7 +24,7 @@ class Stacked:
     >>> from perfmodel import estimate, matmul
     >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
     >>> found.tile, found.names[0], found.names[-1]
-    (Tile(m=128, n=128, splits=1), 'roofline', 'launch')
+    (Tile(m=256, n=128, splits=1), 'roofline', 'launch')
     """
 
     shape: KernelShape
@@ -129,7 +129,7 @@ def rates_of(count: KernelCount, found: Roofline) -> Rates:
 
 
 def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protocol) -> bool:
-    if name in GEMM_ONLY or name == "few blocks":
+    if name in GEMM_ONLY or name in ("few blocks", "tiles in flight"):
         return tile is not None and not (name == "split-k" and tile.splits == 1)
     if name == "row passes":
         return shape.kind == ROWS

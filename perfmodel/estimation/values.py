@@ -42,7 +42,7 @@ class Estimate:
 
         >>> from perfmodel import estimate, matmul
         >>> estimate(matmul(4096, 4096, 4096), "h100-sxm").tile
-        Tile(m=128, n=128, splits=1)
+        Tile(m=256, n=128, splits=1)
         """
         tiled = [item for item in self.kernels if item.real is not None and item.real.tile is not None]
         found = max(tiled, key=lambda item: item.time_s * item.repeat, default=None)

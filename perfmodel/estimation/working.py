@@ -6,11 +6,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from perfmodel.effects.choosing import narrowed
-from perfmodel.effects.occupancy import resident
+from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, kernel_parts
 from perfmodel.effects.tiles import Tile
-from perfmodel.effects.waves import last_wave_fill
+from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 LABELS = {
     "tile quantization": "tile", "wave quantization": "wave", "alignment": "align", "operand feed": "feed",
     "k steps": "k steps", "occupancy": "occupy", "epilogue": "store", "split-k": "split", "power": "power",
-    "row passes": "rows", "few blocks": "blocks", "memory reach": "reach", "cache reuse": "cache",
-    "overlap": "overlap", "launch": "launch",
+    "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks", "memory reach": "reach",
+    "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
 }  # fmt: skip
 _SHOWN = 0.002  # an effect of less than this share of the time is not worth a line
 _WORTH = 0.9  # a remedy takes at most this share of the time for each unit of work

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sympy
+from sympy.core.cache import cacheit
 
 from perfmodel.errors import DimensionError, ExpressionError
 from perfmodel.expressions.remainders import Mod
@@ -103,6 +104,13 @@ def _divided(numerator: Size, denominator: Size) -> sympy.Expr:
     return _exact(numerator) / _exact(denominator)
 
 
+def _chosen(choice: Any, *sizes: sympy.Expr) -> sympy.Expr:
+    return choice(*sizes)
+
+
+_extreme: Any = cacheit(_chosen)  # sympy remembers sums, but not Min and Max: to compare sizes takes it a millisecond
+
+
 def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:
     """A quotient rounded; a Min or Max in it is taken outside: the least, rounded, is the least of the rounded.
 
@@ -121,7 +129,8 @@ def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:
             if isinstance(choice, sympy.Min | sympy.Max) and (factor.is_positive or factor.is_negative):
                 rest = numerator - term
                 found = [_rounded(rounding, rest + factor * argument, denominator) for argument in choice.args]
-                return (sympy.Min if isinstance(choice, sympy.Min) == bool(factor.is_positive) else sympy.Max)(*found)
+                kind = sympy.Min if isinstance(choice, sympy.Min) == bool(factor.is_positive) else sympy.Max
+                return _extreme(kind, *found)
     return rounding(quotient)
 
 
@@ -172,7 +181,7 @@ def largest(*sizes: Size) -> Size:
         raise ExpressionError("max: needs at least one size")
     if all(isinstance(size, int) for size in sizes):
         return max(sizes)
-    return as_size(sympy.Max(*map(_exact, sizes)))
+    return as_size(_extreme(sympy.Max, *map(_exact, sizes)))
 
 
 def smallest(*sizes: Size) -> Size:
@@ -185,7 +194,7 @@ def smallest(*sizes: Size) -> Size:
         raise ExpressionError("min: needs at least one size")
     if all(isinstance(size, int) for size in sizes):
         return min(sizes)
-    return as_size(sympy.Min(*map(_exact, sizes)))
+    return as_size(_extreme(sympy.Min, *map(_exact, sizes)))
 
 
 def scaled(size: Size, factor: int | Fraction) -> Size:

@@ -18,7 +18,7 @@ from perfmodel.graph.nodes import Op
 from perfmodel.graph.operands import Given
 from perfmodel.graph.paddings import valid_extents, valid_results
 from perfmodel.graph.regions import Region, access_region, joined, output_region, region_bytes
-from perfmodel.graph.splits import bound_indices, counted_extents
+from perfmodel.graph.splits import bound_indices, counted_extents, key_bound, mask_extents, unmasked_extents
 from perfmodel.number_formats import Format
 
 Cost = tuple[Size, Size, str]  # elements, bytes, and what is not exact about them
@@ -62,6 +62,8 @@ def points(op: Op) -> Size:
     """
     if op.mask is None and not op.padded and not bound_indices(op):
         return product([axis.extent for axis in op.space])
+    if op.mask is not None and key_bound(op) is not None:
+        return product([op.mask.pairs(*mask_extents(op, op.mask)), *unmasked_extents(op, op.mask).values()])
     extents = counted_extents(op) if bound_indices(op) else valid_extents(op)
     if op.mask is None:
         return product(list(extents.values()))
@@ -78,9 +80,12 @@ def issued_points(op: Op) -> Size:
     """
     if op.mask is None:
         return product([axis.extent for axis in op.space])
-    extents = dict(op.space)
-    queries, keys = extents.pop(op.mask.query), extents.pop(op.mask.key)
+    extents, (queries, keys) = dict(op.space), mask_extents(op, op.mask)
     first_row, last_row = op.mask.rows(queries, keys)
+    del extents[op.mask.query]
+    if key_bound(op) is not None:  # all parts, whole
+        return product([last_row - first_row, *extents.values()])
+    del extents[op.mask.key]
     first_key, last_key = op.mask.columns(queries, keys)
     return product([last_row - first_row, last_key - first_key, *extents.values()])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import sympy
 
@@ -50,6 +50,14 @@ class Counted:
         """The counts of each kernel, for one run of it."""
         leaving = self.leaving
         return tuple([KernelCount.of(kernel, leaving) for kernel in self.kernels])
+
+    def within_room(self, verb: str) -> Self:
+        """The same, where no tile needs more bytes than it was given; else ``CapacityError``, in the verb's words."""
+        if any(tiling.capacity_bytes is not None for kernel in self.kernels for tiling in kernel.tiles):
+            from perfmodel.graph.fitting import check_rooms
+
+            check_rooms(self.kernels, self.leaving, verb)
+        return self
 
     @property
     def leaving(self) -> frozenset[str]:
@@ -136,7 +144,7 @@ class Counted:
     @cached_property
     def footprint_bytes(self) -> Size:
         """Bytes that the largest kernel holds at once (see ``footprint``)."""
-        return most([total_held(item.held) for item in self.counted])
+        return most([item.held_bytes for item in self.counted])
 
     @cached_property
     def memory_bytes(self) -> Size:

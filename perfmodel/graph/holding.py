@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.expressions import Size, product, total
-from perfmodel.graph.intervals import full_length
 from perfmodel.graph.memory import Row, most, not_dominated
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Tensor
@@ -25,10 +24,13 @@ def block_rows(tiled: Tiled) -> list[Row]:
     """
     rows: dict[tuple[str, str], Size] = {}
     for load, path in tiled.loads():
+        if load.tensor.name in tiled.tiling.spill:  # taken up where its accumulator was
+            continue
         role, copies = ("staged", tiled.tiling.buffers) if path else ("held", 1)
-        lengths = [full_length(interval) for interval in load.part]
+        lengths = [interval.full_length for interval in load.part]
         size = product([copies, _bytes_of(load.tensor, lengths)])
-        rows[role, load.tensor.name] = most([rows.get((role, load.tensor.name), 0), size])
+        key = (role, load.tensor.name)
+        rows[key] = most([rows[key], size]) if key in rows else size
     found: list[Row] = [(role, name, size) for (role, name), size in rows.items()]
     accumulators = {need.op.output.tensor.name for need, path in tiled.runs() if set(need.op.reduced) & set(path)}
     accumulators |= tiled.updated
@@ -61,7 +63,7 @@ def _made_bytes(need: Need, tiled: Tiled, *, whole: bool) -> Size:
     tensor: Tensor = need.op.output.tensor
     held = whole and tensor.name not in tiled.tiling.spill
     lengths = [
-        axis.extent if held and set(interval.labels) & set(tiled.loops) else full_length(interval)
+        axis.extent if held and set(interval.labels) & set(tiled.loops) else interval.full_length
         for axis, interval in zip(tensor.axes, need.output, strict=True)
     ]
     return _bytes_of(tensor, lengths)

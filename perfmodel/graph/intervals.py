@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from perfmodel.expressions import Size, ceil_div, largest, smallest, total
-from perfmodel.graph.spans import Lattice, Span, lattice_span
+
+if TYPE_CHECKING:
+    from perfmodel.graph.gaps import Gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Linear:
         >>> Linear(3).at({})
         3
         """
+        if not self.steps:
+            return self.start
         return total([self.start, *[step * numbers[label] for label, step in self.steps]])
 
     def placed(self, numbers: Mapping[str, int]) -> Linear:
@@ -64,7 +69,7 @@ class Linear:
         return Linear(self.start + other.start, tuple(steps.items()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Interval:
     """[max(starts), min(stops)): each end the tightest of several linear bounds.
 
@@ -105,7 +110,7 @@ class Interval:
         start = Linear(0, ((label, size),))
         return cls((start,), (start.scaled(1, size), Linear(extent)))
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels whose block numbers move it.
 
@@ -124,6 +129,15 @@ class Interval:
         ends = (*self.starts, *self.stops)
         numbers = all(isinstance(size, int) for end in ends for size in (end.start, *[step for _, step in end.steps]))
         return numbers and (self.gaps is None or self.gaps.concrete)
+
+    @property
+    def solid(self) -> Interval:
+        """The interval without its gaps.
+
+        >>> Interval.whole(4).solid == Interval.whole(4)
+        True
+        """
+        return self if self.gaps is None else Interval(self.starts, self.stops)
 
     def disjoint(self, label: str) -> bool:
         """Whether blocks along a label surely share no element of it.
@@ -152,6 +166,31 @@ class Interval:
             return self.gaps.count_at(numbers)
         start, stop = self.at(numbers)
         return stop - start
+
+    @cached_property
+    def length(self) -> Size:
+        """Its length, where no block moves it.
+
+        >>> Interval.whole(8).length
+        8
+        """
+        return self.length_at({})
+
+    @cached_property
+    def full_length(self) -> Size:
+        """The length of a whole tile of it: what its ends are apart where nothing clips them.
+
+        >>> Interval.tile("m", 128, 300).full_length, Interval.whole(8).full_length
+        (128, 8)
+        """
+        if not self.labels and self.concrete:
+            start, stop = self.at({})
+            return stop - start
+        starts = [end for end in self.starts if end.steps] or list(self.starts)
+        stops = [end for end in self.stops if end.steps] or list(self.stops)
+        if starts[0].steps != stops[0].steps:
+            return smallest(*[end.start for end in self.stops if not end.steps])
+        return stops[0].start - starts[0].start
 
     def at(self, numbers: Mapping[str, int]) -> tuple[Size, Size]:
         """Its ends for given block numbers (an empty one has equal ends).
@@ -199,7 +238,7 @@ def _added(ends: tuple[Linear, ...], bound: Linear, start: bool) -> tuple[Linear
     return (*moving, Linear(best))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trip:
     """How a label is cut: blocks (or trips) of ``size`` along ``extent``.
 
@@ -211,7 +250,7 @@ class Trip:
     size: Size
     extent: Size
 
-    @property
+    @cached_property
     def count(self) -> Size:
         """The number of blocks.
 
@@ -220,51 +259,14 @@ class Trip:
         """
         return ceil_div(self.extent, self.size)
 
+    @cached_property
+    def tile(self) -> Interval:
+        """What a block holds of the label.
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """A window that may leave gaps: ``offset + sum(step * x)`` for x in intervals that blocks move.
-
-    >>> Gaps(((2, Interval.tile("p", 2, 4)), (1, Interval.whole(1))), 0, 7).count_at({"p": 1})
-    2
-    """
-
-    terms: tuple[tuple[Size, Interval], ...]
-    offset: Size
-    extent: Size
-
-    @property
-    def concrete(self) -> bool:
-        """Whether it is made of numbers.
-
-        >>> Gaps(((2, Interval.whole(4)),), 0, 7).concrete
-        True
+        >>> Trip("m", 128, 300).tile.at({"m": 2})
+        (256, 300)
         """
-        sizes = (self.offset, self.extent, *[step for step, _ in self.terms])
-        return all(isinstance(size, int) for size in sizes) and all(interval.concrete for _, interval in self.terms)
-
-    def count_at(self, numbers: Mapping[str, int]) -> Size:
-        """The distinct elements inside the axis for given block numbers.
-
-        >>> Gaps(((1, Interval.whole(4)), (2, Interval.whole(2))), -1, 4).count_at({})
-        4
-        """
-        return self.span_at(numbers).count
-
-    def span_at(self, numbers: Mapping[str, int]) -> Span:
-        """What is touched of the axis for given block numbers; its note says where only a hull is known.
-
-        >>> Gaps(((3, Interval.whole(2)),), 0, 7).span_at({}).count
-        2
-        """
-        offset, steps = self.offset, []
-        for step, interval in self.terms:
-            start, stop = interval.at(numbers)
-            offset += step * start
-            steps.append((step, stop - start))
-        if any(trips == 0 for _, trips in steps):
-            return Span(0, 0, 0)
-        return lattice_span(Lattice(offset, tuple(steps)), self.extent)
+        return Interval.tile(self.label, self.size, self.extent)
 
 
 def surely_at_least(a: Size, b: Size) -> bool:
@@ -275,20 +277,3 @@ def surely_at_least(a: Size, b: Size) -> bool:
     """
     difference = a - b
     return difference >= 0 if isinstance(difference, int) else bool(difference.is_nonnegative)
-
-
-@lru_cache(maxsize=4096)
-def full_length(interval: Interval) -> Size:
-    """The length of a whole tile of it: what its ends are apart where nothing clips them.
-
-    >>> full_length(Interval.tile("m", 128, 300)), full_length(Interval.whole(8))
-    (128, 8)
-    """
-    if interval.concrete and not interval.labels:
-        start, stop = interval.at({})
-        return stop - start
-    starts = [end for end in interval.starts if end.steps] or list(interval.starts)
-    stops = [end for end in interval.stops if end.steps] or list(interval.stops)
-    if starts[0].steps != stops[0].steps:
-        return smallest(*[end.start for end in interval.stops if not end.steps])
-    return stops[0].start - starts[0].start

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfmodel.expressions import Size, total
 from perfmodel.graph.counting import Transfer, Work, issued_points, macs, transfers, work
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import Row, footprint_rows
+from perfmodel.graph.memory import Row, footprint_rows, total_held
 
 if TYPE_CHECKING:
+    from perfmodel.graph.cuttings import Cutting
     from perfmodel.graph.nested import Nested
     from perfmodel.graph.tiled import Tiled
 
@@ -27,8 +27,7 @@ class KernelCount:
     kernel: Kernel
     works: tuple[Work, ...]
     transfers: tuple[Transfer, ...]
-    tiled: Tiled | None = None  # its blocks, where it is cut into tiles
-    nested: Nested | None = None  # and the tiles inside them
+    cutting: Cutting | None = None  # where it is cut into tiles
 
     @classmethod
     def of(cls, kernel: Kernel, leaving: frozenset[str]) -> KernelCount:
@@ -42,39 +41,40 @@ class KernelCount:
         return cls(kernel, tuple([w for op in kernel.ops for w in work(op)]), transfers(kernel, leaving))
 
     @property
+    def tiled(self) -> Tiled | None:
+        """Its outermost tiles, where it is cut."""
+        return None if self.cutting is None else self.cutting.tiled
+
+    @property
+    def nested(self) -> Nested | None:
+        """And the tiles inside them, where it is cut again."""
+        return None if self.cutting is None else self.cutting.nested
+
+    @property
     def macs(self) -> Size:
         """Multiply-accumulates of one run."""
-        blocks = self.nested or self.tiled
-        return total([macs(op) for op in self.kernel.ops]) if blocks is None else blocks.macs()
+        if self.cutting is None:
+            return total([macs(op) for op in self.kernel.ops])
+        return self.cutting.asked(lambda cutting: cutting.macs)
 
     @property
     def issued(self) -> tuple[Work, ...]:
         """The work of one run as hardware issues it."""
-        blocks = self.nested or self.tiled
-        if blocks is not None:
-            return blocks.issued_works()
-        return tuple([w for op in self.kernel.ops for w in work(op, issued_points(op))])
+        if self.cutting is None:
+            return tuple([w for op in self.kernel.ops for w in work(op, issued_points(op))])
+        return self.cutting.asked(lambda cutting: cutting.issued)
 
     @property
-    def held(self) -> list[Row]:
-        """What one run, or one block of its innermost tiles, holds at once: role, tensor and bytes."""
-        return self.held_by_level[-1][1]
+    def held_bytes(self) -> Size:
+        """Bytes that one run, or one block of its innermost tiles, holds at once."""
+        if self.cutting is None:
+            return total_held(footprint_rows(self.kernel, self.transfers))
+        return self.cutting.asked(lambda cutting: cutting.held_bytes)
 
     @property
     def held_by_level(self) -> list[tuple[str, list[Row]]]:
         """What a tile holds at once, by level, outermost first (no level for a kernel without tiles)."""
-        if self.tiled is None:
-            return [("", footprint_rows(self.kernel, self.transfers))]
-        from perfmodel.graph.holding import block_rows, largest_block
-
-        return [(found[0].tiling.level, block_rows(largest_block(found))) for found in self.blocks]
-
-    @property
-    def blocks(self) -> list[list[Tiled]]:
-        """The kinds of tile at each level, outermost first."""
-        if self.nested is not None:
-            return self.nested.blocks()
-        return [] if self.tiled is None else [[self.tiled]]
+        return [("", footprint_rows(self.kernel, self.transfers))] if self.cutting is None else self.cutting.held
 
     @property
     def levels(self) -> dict[str, tuple[Transfer, ...]]:
@@ -91,15 +91,11 @@ class KernelCount:
         return total([item.bytes for item in self.transfers])
 
 
-@lru_cache(maxsize=64)
 def _of_tiles(kernel: Kernel, leaving: frozenset[str]) -> KernelCount:
-    """The counts of a kernel that is cut: ``tile`` takes them to check it, and the program to count it."""
-    from perfmodel.graph.tiled import Tiled  # loaded when the first kernel is tiled
+    from perfmodel.graph.cuttings import Cutting  # loaded when the first kernel is tiled
 
-    tiled = Tiled(kernel, kernel.tiles[0], leaving)
-    if len(kernel.tiles) == 1:
-        return KernelCount(kernel, tiled.works(), tiled.transfers(), tiled)
-    from perfmodel.graph.nested import Nested
-
-    nested = Nested(tiled, kernel.tiles[1:])
-    return KernelCount(kernel, nested.works(), nested.transfers(), tiled, nested)
+    cutting = Cutting(kernel, leaving)
+    works, moved = cutting.asked(lambda found: (found.works, found.transfers))
+    names = {number: name for name, number in cutting.names.items()}
+    named = [item._replace(kernel=kernel.name, tensor=names[item.tensor]) for item in moved]
+    return KernelCount(kernel, works, tuple(named), cutting)

@@ -11,23 +11,31 @@ Every count is a closed form, for ints and for symbols alike; ``bands`` derives 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from perfmodel.errors import CapacityError, DimensionError, LabelError, did_you_mean, listed
-from perfmodel.expressions import Size, as_size, bind, ceil_div, floor_div, parse_size, product, size
+from perfmodel.errors import CapacityError, DimensionError
+from perfmodel.expressions import (
+    Size,
+    as_size,
+    bind,
+    ceil_div,
+    floor_div,
+    largest,
+    product,
+    size,
+    smallest,
+)
 from perfmodel.graph.bands import at_most, band_pairs, chunk_pairs, greatest, least, positive_part
+from perfmodel.graph.mask_fields import check_names, checked_place, checked_reach
 
 if TYPE_CHECKING:
     import numpy
 
 LARGEST_ARRAY = 2**32  # elements of a boolean array, a byte each: 4 GiB
-_ALIGNMENTS = ("end", "start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +61,9 @@ class Mask:
     align: str = "end"
 
     def __post_init__(self) -> None:
-        _check_names(self.query, self.key, self.align)
-        object.__setattr__(self, "left", _reach(self.left, "left"))
-        object.__setattr__(self, "right", _reach(self.right, "right"))
+        check_names(self.query, self.key, self.align)
+        object.__setattr__(self, "left", checked_reach(self.left, "left"))
+        object.__setattr__(self, "right", checked_reach(self.right, "right"))
         if self.chunk is not None:
             object.__setattr__(self, "chunk", size(self.chunk, "chunk"))
 
@@ -72,7 +80,7 @@ class Mask:
             first, last = self.columns(1, keys) if queries == 1 else self.rows(queries, 1)
             return as_size(last - first)
         if self.chunk is None:
-            return band_pairs(self.left, self.right, queries, keys, self._offset(queries, keys))
+            return band_pairs(self.left, self.right, queries, keys, self.shift(queries, keys))
         if self.align == "start":
             return chunk_pairs(self.left, self.right, self.chunk, queries, keys)
         # Rows end at the position of the last key: every position's pairs, less those before row 0.
@@ -109,6 +117,28 @@ class Mask:
             ends.append(as_size(queries + self.right))
         return 0, least(*ends, *self._chunks_end(keys, queries))
 
+    def shift(self, queries: Size, keys: Size) -> Size:
+        """How many keys lie before the position of the first row (less than none where it lies before the first key).
+
+        >>> causal().shift(4, 8), causal(align="start").shift(4, 8)
+        (4, 0)
+        """
+        return as_size(keys - queries) if self.align == "end" else 0
+
+    def seen(self, row: Size, queries: Size, keys: Size) -> tuple[Size, Size]:
+        """The keys that one row sees, as a half-open interval (past its end, where there are none).
+
+        >>> causal(window=3).seen(1, 4, 8)
+        (3, 6)
+        """
+        position = row + self.shift(queries, keys)
+        start: Size = 0 if self.left is None else largest(0, position - self.left)
+        stop: Size = keys if self.right is None else smallest(keys, position + self.right + 1)
+        if self.chunk is None:
+            return start, stop
+        base = product([floor_div(position, self.chunk), self.chunk])
+        return largest(start, base), smallest(stop, base + self.chunk)
+
     def allows(self, row: int, column: int, queries: int, keys: int) -> bool:
         """Whether this row sees this key; both count from 0.
 
@@ -116,8 +146,8 @@ class Mask:
         (True, False)
         """
         queries, keys = self._numbers("allows", queries, keys)
-        position = _index(row, queries, self.query) + self._offset(queries, keys)
-        return all(self._conditions(position, _index(column, keys, self.key)))
+        position = checked_place(row, queries, self.query) + self.shift(queries, keys)
+        return all(self._conditions(position, checked_place(column, keys, self.key)))
 
     def array(self, queries: int, keys: int) -> numpy.ndarray[Any, Any]:
         """The mask as a boolean array of shape (queries, keys), True where a row sees a key.
@@ -132,7 +162,7 @@ class Mask:
         queries, keys = self._numbers("array", queries, keys)
         if queries * keys > LARGEST_ARRAY:
             raise CapacityError(f"Mask.array: {queries} x {keys} elements; at most 2^32 are made, pairs() counts any")
-        position = numpy.arange(queries)[:, None] + self._offset(queries, keys)
+        position = numpy.arange(queries)[:, None] + self.shift(queries, keys)
         allowed = numpy.ones((queries, keys), dtype=bool)
         for condition in self._conditions(position, numpy.arange(keys)):
             allowed &= condition
@@ -198,9 +228,6 @@ class Mask:
                 raise DimensionError(f"Mask.{verb}: {name} = {value} is a formula; give numbers to its symbols first")
         return queries, keys
 
-    def _offset(self, queries: Size, keys: Size) -> Size:
-        return as_size(keys - queries) if self.align == "end" else 0
-
     def _conditions(self, position: Any, column: Any) -> Iterator[Any]:
         """What a pair has to fulfil, for ints and for arrays of ints."""
         if self.left is not None:
@@ -253,36 +280,3 @@ def chunked(query: str, key: str, chunk: Size, align: str = "end") -> Mask:
     True
     """
     return Mask(query, key, None, None, size(chunk, "chunk"), align)
-
-
-def _check_names(query: str, key: str, align: str) -> None:
-    for field, label in (("query", query), ("key", key)):
-        if not (isinstance(label, str) and label):
-            raise LabelError(f"Mask: {field} = {label!r}; a label is a name such as 'q'")
-    if query == key:
-        raise LabelError(f"Mask: query and key are both {query!r}; a mask lies over two different labels")
-    if align not in _ALIGNMENTS:
-        near = did_you_mean(align, _ALIGNMENTS)
-        raise LabelError(f"Mask: align = {align!r}; expected one of {listed(_ALIGNMENTS)}{near}")
-
-
-def _reach(value: Any, field: str) -> Size | None:
-    """How far a row sees on one side: None, 0 or a size."""
-    if isinstance(value, str):
-        value = parse_size(value, field)
-    if value is None or (isinstance(value, Real) and value == 0 and not isinstance(value, bool)):
-        return None if value is None else 0
-    if value.is_negative if isinstance(value, sympy.Expr) else type(value) is int and value < 0:
-        raise DimensionError(f"Mask: {field} = {value}; the keys visible on one side are 0 or more, or None for all")
-    return size(value, field)
-
-
-def _index(value: Any, extent: int, label: str) -> int:
-    """A row or a key by its number, checked against the extent."""
-    try:
-        index = operator.index(value)
-    except TypeError:
-        raise DimensionError(f"Mask.allows: {label} = {value!r}; a position is an int") from None
-    if not 0 <= index < extent:
-        raise DimensionError(f"Mask.allows: {label} = {index}; positions run from 0 to {extent - 1}")
-    return index

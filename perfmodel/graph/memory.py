@@ -64,8 +64,8 @@ def memory_rows(
     Inputs stay for the whole run, once for each repetition that has its own; outputs from the kernel that
     makes them; an intermediate from the kernel that makes it to the last that reads it, and once for each repetition
     where that is in a later section (the layers of a forward pass end before the backward one begins; while a
-    repeated kernel runs, all of them are taken to be there). An opaque op is taken to hold what one run of it reads
-    and writes.
+    repeated kernel runs, all of them are taken to be there). What a kernel spills is there while it runs. An opaque op
+    is taken to hold what one run of it reads and writes.
 
     >>> memory_rows([], {}, [], [])
     ([], [])
@@ -83,10 +83,18 @@ def memory_rows(
                 copies = kernel.repeat if kernels[last_read[name]].section > kernel.section else 1
                 alive["intermediate", name] = product([copies, tensor_bytes(tensors[name])])
         alive.update({("output", op.output.tensor.name): op.given.bytes_written for op in kernel.ops if op.given})
-        found.append([(role, name, size) for (role, name), size in alive.items() if size != 0])
+        rows = [(role, name, size) for (role, name), size in alive.items() if size != 0]
+        found.append([*rows, *_spilled(kernel, {name for _, name in alive})])
         for role, name in [key for key in alive if key[0] == "intermediate" and last_read[key[1]] <= place]:
             del alive[role, name]
     return [("input", name, size) for name, size in resident.items() if size != 0], found
+
+
+def _spilled(kernel: Kernel, known: Collection[str]) -> list[Row]:
+    """What a kernel spills and nothing else reads: it lies in memory while the kernel runs."""
+    made = {op.output.tensor.name: op.output.tensor for op in kernel.ops}
+    names = [name for tiling in kernel.tiles[:1] for name in tiling.spill if name not in known]
+    return [("intermediate", name, tensor_bytes(made[name])) for name in names]
 
 
 def peak_rows(
@@ -199,10 +207,10 @@ def _never_less(one: Size, other: Size) -> bool:
 def _no_negative_term(gap: sympy.Expr) -> bool:
     """Whether each negative term is outweighed by a positive one that has all its factors (symbols are 1 or more)."""
     terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(sympy.expand(gap))]
-    spare = {rest: number for number, rest in terms if number > 0 and rest.is_nonnegative}
+    spare = {rest: number for number, rest in terms if number > 0}
+    if not all(_is_nonnegative(rest) for rest in spare):
+        return False
     for number, rest in terms:
-        if number > 0 and rest not in spare:
-            return False
         for other in spare if number < 0 else ():
             if _is_multiple(other, rest):
                 used = min(spare[other], -number)
@@ -211,6 +219,11 @@ def _no_negative_term(gap: sympy.Expr) -> bool:
         if number < 0:
             return False
     return True
+
+
+def _is_nonnegative(term: sympy.Expr) -> bool:
+    """Whether a product is 0 or more. As a rule its factors are, and of these sympy knows it already."""
+    return all(factor.is_nonnegative for factor in sympy.Mul.make_args(term)) or bool(term.is_nonnegative)
 
 
 def _is_multiple(product: sympy.Expr, factor: sympy.Expr) -> bool:

@@ -14,12 +14,13 @@ from typing import TypeAlias
 from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, largest, smallest
 from perfmodel.graph.combining import check_combined
+from perfmodel.graph.gaps import Gaps
 from perfmodel.graph.indexing import Affine, Gathered, Index
-from perfmodel.graph.intervals import Gaps, Interval, Linear, Trip, surely_at_least
+from perfmodel.graph.intervals import Interval, Linear, Trip, surely_at_least
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.scattering import scatters
-from perfmodel.graph.splits import all_places, bound_indices, single, unclipped, within_bound
+from perfmodel.graph.splits import all_places, bound_indices, key_bound, mask_extents, single, unclipped, within_bound
 from perfmodel.graph.tilings import Tiling
 
 _Pick: TypeAlias = Callable[..., Size]  # the smallest or the largest of several sizes
@@ -129,9 +130,7 @@ def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[N
         asked = list(wanted.get(name, []))
         if name in leaving or not asked:
             asked.append(tuple([_tile(axis.label, axis.extent, trips) for axis in op.output.tensor.axes]))
-        hull = [
-            Interval(part.starts, part.stops) for part in joined_parts(asked, op.output.tensor)
-        ]  # gaps are computed
+        hull = [part.solid for part in joined_parts(asked, op.output.tensor)]  # gaps are computed
         space = dict(zip(op.output.tensor.labels, hull, strict=True))
         for axis in op.space:
             if axis.label in space:
@@ -159,14 +158,18 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
     (0, 4)
     """
     mask = op.mask
-    if mask is None or mask.key in trips:
+    if mask is None or mask.key in trips or set(space[mask.key].labels) - set(space[mask.query].labels):
         return space
-    extents = dict(op.space)
-    queries, keys = extents[mask.query], extents[mask.key]
+    queries, keys = mask_extents(op, mask)
+    bound = key_bound(op)
+    if bound is not None:  # parts are whole
+        cut = any(space[label].labels for label in (mask.query, *[label for label, _ in bound.index.terms]))
+        first, last = mask.rows(queries, keys)
+        return space if cut else space | {mask.query: Interval((Linear(first),), (Linear(last),))}
     if not space[mask.query].labels and not space[mask.key].labels:
         ends = {mask.query: mask.rows(queries, keys), mask.key: mask.columns(queries, keys)}
         return space | {label: Interval((Linear(a),), (Linear(b),)) for label, (a, b) in ends.items()}
-    shift = keys - queries if mask.align == "end" else 0
+    shift = mask.shift(queries, keys)
     rows = space[mask.query]
     starts = (Linear(0),) if mask.left is None else tuple([end.scaled(1, shift - mask.left) for end in rows.starts])
     stops = (Linear(keys),) if mask.right is None else tuple([end.scaled(1, shift + mask.right) for end in rows.stops])
@@ -175,7 +178,7 @@ def within_mask(op: Op, space: dict[str, Interval], trips: Mapping[str, Trip]) -
 
 def _tile(label: str, extent: Size, trips: Mapping[str, Trip]) -> Interval:
     trip = trips.get(label)
-    return Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+    return Interval.whole(extent) if trip is None else trip.tile
 
 
 def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) -> Interval:
@@ -239,7 +242,7 @@ def _hull(parts: tuple[Interval, ...], extent: Size) -> Interval:
 
     Ints and symbols take the same way through it, so that a formula at sizes is the count at these sizes.
     """
-    distinct = list(dict.fromkeys(parts))
+    distinct = list(dict.fromkeys(parts)) if len(parts) > 1 else parts
     if len(distinct) == 1:
         return distinct[0]
     if not any(part.labels for part in distinct):

@@ -7,8 +7,8 @@ over full tiles and the ragged one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as combinations
 
@@ -23,7 +23,7 @@ from perfmodel.graph.segments import Segment, segments_of
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.sums import MOST_BLOCKS
 from perfmodel.graph.tiled import Tiled
-from perfmodel.graph.tilings import Tiling
+from perfmodel.graph.tilings import Cut, Tiling
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Nested:
         for chosen in combinations(*kinds):
             numbers = {label: number for _, spot, _ in chosen for label, number in spot.numbers.items()}
             lengths = {label: length for _, spot, _ in chosen for label, length in spot.lengths.items()}
-            inside = self._inside(segment, Spot(numbers, lengths))
+            inside = self._inside(segment, Spot(numbers, lengths), whole)
             summed = tuple([item for _, _, items in chosen for item in items])
             yield Share(product([number for number, _, _ in chosen]), inside, summed)
 
@@ -99,8 +99,8 @@ class Nested:
         if not all(isinstance(size, int) for trip in trips for size in (trip.size, trip.extent)):
             if not plain:
                 raise DimensionError(
-                    f"tile: tiles inside tiles along {group[0]!r}, which windows move or padding ends, are counted at "
-                    "given sizes; bind the symbols with p.at(...)"
+                    f"tile: tiles inside tiles along {group[0]!r}, which windows or masks move or padding ends, are "
+                    "counted at given sizes; bind the symbols with p.at(...)"
                 )
             symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
             yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
@@ -121,17 +121,14 @@ class Nested:
             if ragged:
                 yield 1, Spot({trip.label: count - 1})
             return
-        labels = {trip.label for trip in trips}
-        facts = [fact for moved, fact in segment.facts() if moved & labels]
-        kinds: dict[tuple[Size, ...], tuple[int, Spot]] = {}
-        for numbers in combinations(*[range(count) for count in counts]):
-            spot = Spot({trip.label: number for trip, number in zip(trips, numbers, strict=True)})
-            seen = tuple([fact(spot) for fact in facts])
-            kinds[seen] = (kinds[seen][0] + 1 if seen in kinds else 1, spot)
-        yield from kinds.values()
+        yield from _kinds_of([trip.label for trip in trips], counts, segment)
 
-    def _inside(self, segment: Segment, spot: Spot) -> Tiled | Nested:
-        return inside_tile(segment, spot, self.tiled.kernel.name, self.inner)
+    def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
+        """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
+        trips = [self.tiled.trips[label] for label in sorted(whole)]
+        full = tuple([Cut(trip.label, trip.size) for trip in trips if isinstance(trip.size, int)])
+        last = replace(self.inner[-1], grid=(*self.inner[-1].grid, *full))
+        return inside_tile(segment, spot, self.tiled.kernel.name, (*self.inner[:-1], last))
 
     def works(self) -> tuple[Work, ...]:
         """The work of every innermost tile together."""
@@ -256,6 +253,24 @@ def _inner_tile(term: sympy.Expr, symbol: sympy.Symbol) -> Size | None:
         return None
     step = symbol / term.args[0]
     return None if step.has(symbol) else as_size(step)
+
+
+def _kinds_of(labels: Sequence[str], counts: Sequence[int], segment: Segment) -> Iterable[tuple[int, Spot]]:
+    """How many tiles along some labels are alike, and one of each kind."""
+    facts = [(moved & set(labels), fact) for moved, fact in segment.facts()]
+    joint = [fact for moved, fact in facts if len(moved) > 1]
+    apart: list[list[int]] = []
+    for label, count in zip(labels, counts, strict=True):
+        own = [fact for moved, fact in facts if moved == {label}]
+        first: dict[tuple[object, ...], int] = {}
+        spots = [Spot({label: number}) for number in range(count)]
+        apart.append([first.setdefault(tuple([fact(spot) for fact in own]), len(first)) for spot in spots])
+    kinds: dict[tuple[object, ...], tuple[int, Spot]] = {}
+    for numbers in combinations(*[range(count) for count in counts]):
+        spot = Spot(dict(zip(labels, numbers, strict=True)))
+        seen = (*[found[number] for found, number in zip(apart, numbers, strict=True)], *[fact(spot) for fact in joint])
+        kinds[seen] = (kinds[seen][0] + 1, spot) if seen in kinds else (1, spot)
+    return kinds.values()
 
 
 def _groups(labels: Sequence[str], segment: Segment) -> list[list[str]]:

@@ -19,7 +19,7 @@ from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.merging import accumulator, check_unmasked, merged_axes, merged_format, merged_mask
 from perfmodel.graph.operands import Given, Scalar
-from perfmodel.graph.paddings import Padding
+from perfmodel.graph.paddings import Bound, Padding
 from perfmodel.number_formats import Format, format
 
 
@@ -195,6 +195,7 @@ class Op:
     accumulate: Format
     given: Given | None = None
     padded: tuple[Padding, ...] = ()
+    bounds: tuple[Bound, ...] = ()  # of labels that are split, where what the op reads does not end with them
 
     @property
     def reads(self) -> tuple[Access, ...]:

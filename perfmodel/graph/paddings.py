@@ -8,13 +8,29 @@ points is the same, and only what is issued, stored and moved grows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.expressions import Size, ceil_div, product
+from perfmodel.graph.indexing import Affine
 from perfmodel.graph.intervals import Interval, Linear, Trip
 
 if TYPE_CHECKING:
     from perfmodel.graph.nodes import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A place along a label that is split, from the labels of its parts, and the extent at which the places end.
+
+    Unlike padding there are no points past it: an op that reads nothing that ends with its labels is told so.
+
+    >>> str(Bound(Affine((("kv_part", 3), ("kv", 1)), bound=True), 8).index)
+    '3*kv_part + kv'
+    """
+
+    index: Affine
+    extent: Size
 
 
 class Padding(NamedTuple):
@@ -80,7 +96,8 @@ def valid_results(op: Op) -> Size:
     if not op.padded:
         return product(tensor.extents)
     extents = valid_extents(op)
-    return product([extents[label] for label in tensor.labels])
+    pairs = zip(tensor.axes, op.output.index, strict=True)
+    return product([extents.get(by, axis.extent) if isinstance(by, str) else axis.extent for axis, by in pairs])
 
 
 def valid_parts(op: Op, parts: Mapping[str, Interval], trips: Mapping[str, Trip]) -> dict[str, Interval]:

@@ -22,12 +22,27 @@ def part_bytes(form: Format, part: tuple[Interval, ...], trips: Mapping[str, Tri
     >>> part_bytes(format("bf16"), (Interval.tile("m", 128, 300), Interval.whole(8)), {"m": m})
     4800
     """
-    if not part:
-        return form.bytes_of(())
-    bits = scaled(lengths_sum(part, trips), form.bits)
-    if form.block is not None:
-        scales = _scales(part, form.block, trips)
-        bits = total([bits, product([scales, form.scale_bits + form.zero_bits])])
+    return part_cost(form, part, trips)[1]
+
+
+def part_cost(form: Format, part: tuple[Interval, ...], trips: Mapping[str, Trip]) -> tuple[Size, Size]:
+    """Elements and bytes of the parts of all blocks together.
+
+    >>> from perfmodel.number_formats import format
+    >>> m = Trip("m", 128, 300)
+    >>> part_cost(format("bf16"), (Interval.tile("m", 128, 300), Interval.whole(8)), {"m": m})
+    (2400, 4800)
+    """
+    elements = lengths_sum(part, trips)
+    return elements, _bytes(form, part, trips, elements) if part else form.bytes_of(())
+
+
+def _bytes(form: Format, part: tuple[Interval, ...], trips: Mapping[str, Trip], elements: Size) -> Size:
+    """Bytes of so many elements, with the scales of their blocks, rounded up once."""
+    if form.block is None:
+        return form.bytes_of_elements(elements)
+    scales = _scales(part, form.block, trips)
+    bits = total([scaled(elements, form.bits), product([scales, form.scale_bits + form.zero_bits])])
     return bits // 8 if isinstance(bits, int) and bits % 8 == 0 else ceil_div(bits, 8)
 
 

@@ -11,13 +11,15 @@ import sympy
 
 from perfmodel.errors import DimensionError, FormatError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, bind, product, size, symbol_name, symbol_values
+from perfmodel.graph.arguments import is_one_of, mapping_given, names_given
 from perfmodel.graph.counts import Counted
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.paddings import Padding
 from perfmodel.graph.rebinding import affine_sizes, changed_kernels, given_sizes, measures, with_sizes
 from perfmodel.graph.repeating import Repetition, carried, passed_on, repeated
-from perfmodel.graph.resizing import resized_kernels, valid_axes, valid_shape
+from perfmodel.graph.resizing import idle_of, repadded, resized_kernels, valid_axes, valid_shape
 
 if TYPE_CHECKING:
     from perfmodel.showing import Text
@@ -55,6 +57,7 @@ class Program(Counted):
     loops: tuple[Repetition, ...] = ()
     step: str = field(default="", compare=False)
     parent: Program | None = field(default=None, compare=False, repr=False)
+    idle: tuple[Padding, ...] = field(default=(), compare=False, repr=False)  # by multiples that divide as it is
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept of it: its fields, without the counts, which are made again when they are asked for."""
@@ -126,7 +129,7 @@ class Program(Counted):
         >>> program(tensor("x", {"i": "n"}) * 2).at(n=64).flops
         64
         """
-        given = self._named(values or {}, named)
+        given = self._named(mapping_given(values, "at", "{'n': 64}"), named)
         names = {symbol.name for symbol in self.symbols}
         bound = symbol_values({k: v for k, v in given.items() if k in names}, self.symbols)
         kernels, loops = self.kernels, self.loops
@@ -145,7 +148,8 @@ class Program(Counted):
         if extents:
             kernels = self._resized(kernels, extents)
         text = ", ".join(f"{key}={value}" for key, value in given.items())
-        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self)
+        kernels, idle = repadded(kernels, idle_of(self.kernels, kernels, self.idle, bound), carried(loops))
+        return replace(self, kernels=kernels, loops=loops, step=f"at({text})", parent=self, idle=idle).within_room("at")
 
     def _named(self, values: Mapping[Any, Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name, each given once."""
@@ -203,8 +207,8 @@ class Program(Counted):
         640
         """
         count = size(times, "repeat")
-        handed = dict(carry or {})
-        common = (shared,) if isinstance(shared, str) else tuple(shared)
+        handed = mapping_given(carry, "repeat: carry", "{'y': 'x'}")
+        common = names_given(shared, "repeat: shared=")
         inputs = [item.name for item in self.inputs]
         for out, into in handed.items():
             self._check_carry(out, into)
@@ -217,14 +221,13 @@ class Program(Counted):
         if len(set(handed.values())) < len(handed):
             raise LabelError(f"repeat: carry={handed} gives one input two outputs")
         kernels = tuple([replace(kernel, repeat=product([count, kernel.repeat])) for kernel in self.kernels])
-        saved = [row[0] for row in self.saved.rows]
-        kept = tuple(dict.fromkeys([*self.shared, *common, *passed_on(handed, saved)]))
+        kept = tuple(dict.fromkeys([*self.shared, *common, *passed_on(handed, [row[0] for row in self.saved.rows])]))
         loops = (*self.loops, *repeated(self.kernels, count, handed))
         return replace(self, kernels=kernels, shared=kept, loops=loops, step=f"repeat({times})", parent=self)
 
     def _check_carry(self, out: str, into: str) -> None:
         inputs = {item.name: item for item in self.inputs}
-        if out not in self.returned or into not in inputs:
+        if out not in self.returned or not is_one_of(into, inputs):
             raise LabelError(
                 f"repeat: carry={{{out!r}: {into!r}}} goes from an output ({listed(self.returned)}) to an input "
                 f"({listed(inputs)})"

@@ -14,7 +14,7 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.operands import Given, Scalar
-from perfmodel.graph.paddings import Padding, effective
+from perfmodel.graph.paddings import Bound, Padding, effective
 
 Change = Callable[[Size], Size]
 TensorChange = Callable[[Tensor], Tensor]
@@ -84,8 +84,17 @@ def with_sizes(op: Op, change: Change, mask: Callable[[Mask], Mask]) -> Op:
 
     found = with_tensors(op, tensor, index, lambda label, extent: (label, size(change(extent), label)))
     given = op.given and _given_changed(op.name, op.given, change)
-    padded = [_padding(item, size(change(item.extent), item.label), change) for item in op.padded]
-    return replace(found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given, padded=effective(padded))
+    padded = effective([_padding(item, size(change(item.extent), item.label), change) for item in op.padded])
+    bounds = _bounds(op, index, change)
+    return replace(
+        found, space=axes(op.space), mask=op.mask and mask(op.mask), given=given, padded=padded, bounds=bounds
+    )
+
+
+def _bounds(op: Op, index: Callable[[Index], Index], change: Change) -> tuple[Bound, ...]:
+    """The bounds of an op with their indices and their ends changed."""
+    pairs = [(index(item.index), change(item.extent)) for item in op.bounds]
+    return tuple([Bound(found, end) for found, end in pairs if isinstance(found, Affine)])
 
 
 def _padding(item: Padding, extent: Size, change: Change) -> Padding:
@@ -168,7 +177,8 @@ def with_names(
     mask = op.mask and op.mask.renamed(labels)
     padded = tuple([item._replace(label=labels.get(item.label, item.label)) for item in op.padded])
     found = with_tensors(op, tensor, index, lambda label, extent: (labels.get(label, label), extent))
-    return replace(found, name=name, stage=stage, space=axes(op.space), mask=mask, padded=padded)
+    bounds = _bounds(op, index, lambda extent: extent)
+    return replace(found, name=name, stage=stage, space=axes(op.space), mask=mask, padded=padded, bounds=bounds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from perfmodel.expressions import Size, as_size, ceil_div, product, total
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.spans import HULL_NOTE, Lattice, Span, blocks_touched, interval, lattice_span, united
+from perfmodel.graph.splits import key_bound, mask_extents
 
 Visited = Mapping[str, tuple[Size, Size]]  # labels, with the interval of their trips
 
@@ -91,9 +92,10 @@ def _visited(op: Op) -> Visited:
     """The labels of an op's space with the trips that it makes along each: all, or the hull of its mask."""
     visited: dict[str, tuple[Size, Size]] = {label: (0, extent) for label, extent in op.space}
     if op.mask is not None:
-        queries, keys = visited[op.mask.query][1], visited[op.mask.key][1]
+        queries, keys = mask_extents(op, op.mask)
         visited[op.mask.query] = op.mask.rows(queries, keys)
-        visited[op.mask.key] = op.mask.columns(queries, keys)
+        if key_bound(op) is None:  # parts are whole
+            visited[op.mask.key] = op.mask.columns(queries, keys)
     return visited
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
-from perfmodel.expressions import Size
+from perfmodel.expressions import Size, bind
+from perfmodel.graph.indexing import labels_in
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Tensor
-from perfmodel.graph.paddings import Padding
+from perfmodel.graph.nodes import Op, Tensor
+from perfmodel.graph.paddings import Padding, effective
 from perfmodel.graph.rebinding import Place, changed_kernels, measures, with_extents
+from perfmodel.graph.scattering import scatters
+from perfmodel.graph.splits import bound_indices
 
 
 def resized_kernels(
@@ -31,6 +36,67 @@ def resized_kernels(
             padding = paddings.get(label)
             axes.update(dict.fromkeys(measure.axes, padding._replace(extent=extent).padded if padding else extent))
     return changed_kernels(kernels, lambda op: with_extents(op, extents, axes))
+
+
+def padded_kernels(
+    kernels: tuple[Kernel, ...], paddings: Mapping[str, Padding], alike: Iterable[tuple[str, str]] = ()
+) -> tuple[Kernel, ...]:
+    """Kernels in which these labels run to their multiples, and the axes that they measure too.
+
+    >>> from perfmodel import matmul
+    >>> padded_kernels(matmul(8, 6, 8).kernels, {"n": Padding("n", 6, (4,))})[0].ops[0].output.tensor.extents
+    (1, 8, 8)
+    """
+
+    def marked(op: Op) -> Op:
+        own = {**{item.label: item for item in op.padded}, **paddings}
+        return replace(op, padded=tuple([own[label] for label, _ in op.space if label in own]))
+
+    ends = {label: item.extent for label, item in paddings.items()}
+    return resized_kernels(changed_kernels(kernels, marked), ends, alike)
+
+
+def idle_of(
+    before: tuple[Kernel, ...], after: tuple[Kernel, ...], idle: Iterable[Padding], values: Mapping[Any, Size]
+) -> tuple[Padding, ...]:
+    """The paddings that change nothing when sizes have changed: those that were idle, and those that are no more.
+
+    >>> from perfmodel import matmul, pad
+    >>> idle_of(pad(matmul(8, 6, 8), n=4).kernels, matmul(8, 8, 8).kernels, (), {})
+    (Padding(label='n', extent=6, multiples=(4,)),)
+    """
+    left = paddings_of(after)
+    found = {item.label: item for item in (*idle, *paddings_of(before).values()) if item.label not in left}
+    return tuple(
+        [item._replace(multiples=tuple([bind(size, values) for size in item.multiples])) for item in found.values()]
+    )
+
+
+def repadded(
+    kernels: tuple[Kernel, ...], idle: tuple[Padding, ...], alike: Iterable[tuple[str, str]] = ()
+) -> tuple[tuple[Kernel, ...], tuple[Padding, ...]]:
+    """Kernels in which labels of other extents run to their multiples again, and the paddings that stay idle.
+
+    >>> from perfmodel import matmul
+    >>> kernels, idle = repadded(matmul(8, 6, 8).kernels, (Padding("m", 4, (4,)), Padding("n", 4, (4,))))
+    >>> kernels[0].ops[0].output.tensor.extents, [item.label for item in idle]
+    ((1, 8, 8), ['m'])
+    """
+    if not idle:
+        return kernels, ()
+    extents = {label: extent for kernel in kernels for op in kernel.ops for label, extent in op.space}
+    fixed = {label for kernel in kernels for op in kernel.ops for label in _fixed(op)}
+    now = [item._replace(extent=extents[item.label]) for item in idle if item.label in extents.keys() - fixed]
+    found = {item.label: item for item in effective(now)}
+    left = tuple([item for item in idle if item.label not in found])
+    return (padded_kernels(kernels, found, alike) if found else kernels), left
+
+
+def _fixed(op: Op) -> set[str]:
+    """The labels of an op that cannot be padded any more: of parts, and of places that it adds into."""
+    if scatters(op):
+        return {axis.label for axis in op.space}
+    return {label for index, _ in bound_indices(op) for label in labels_in(index)}
 
 
 def paddings_of(kernels: Iterable[Kernel]) -> dict[str, Padding]:

@@ -76,10 +76,12 @@ def schedule_of(
     loops: Sequence[str],
     leaving: Collection[str],
     running: Mapping[str, Running] | None = None,
+    spilled: Collection[str] = (),
 ) -> Schedule:
     """The schedule of a kernel's ops, given what each needs and the streamed labels, outermost first.
 
-    ``running`` says, of the labels that are online, which values take a maximum as it stands.
+    ``running`` says, of the labels that are online, which values take a maximum as it stands. What is ``spilled`` and
+    read in another loop than the one that makes it is loaded there.
 
     >>> from perfmodel import fuse, softmax
     >>> from perfmodel.graph.needs import needs_of
@@ -90,8 +92,9 @@ def schedule_of(
     ['n', 'n', 'n']
     """
     loads = loads_of(needs)
-    body = _Builder(loads, frozenset(leaving), running or {}).build(list(needs), list(loops))
+    body = _Builder(loads, frozenset(leaving), running or {}, frozenset(spilled)).build(list(needs), list(loops))
     _check_added_once(body, ())
+    _check_taken_up(body, {_name(need): _innermost(need, loops) for need in needs if _name(need) in spilled}, set())
     return Schedule(_placed(loads, needs, None, loops), body)
 
 
@@ -156,11 +159,54 @@ def _placed(loads: Sequence[Load], needs: Sequence[Need], loop: str | None, loop
     return tuple(found)
 
 
+def _taken_up(needs: Sequence[Need], spilled: Collection[str], loop: str, loops: Sequence[str]) -> list[Load]:
+    """Loads of spilled results that these ops read and another loop has made."""
+    made = {_name(need) for need in needs}
+    tensors = {a.tensor.name: a.tensor for need in needs for a in need.op.reads if a.tensor.name in spilled}
+    found = []
+    for name, tensor in tensors.items():
+        if name in made:
+            continue
+        parts = [need.reads(access) for need in needs for access in need.op.reads if access.tensor.name == name]
+        load = Load(tensor, joined_parts(parts, tensor))
+        if [label for label in loops if label in load.labels][-1:] == [loop]:
+            found.append(load)
+    return found
+
+
+def _innermost(need: Need, loops: Sequence[str]) -> str:
+    """The innermost loop over a label of what an op makes: a spilled result is on chip for one trip of it."""
+    return [label for label in loops if label in need.op.output.index][-1:][0]
+
+
+def _check_taken_up(nodes: Sequence[Node], spilled: Mapping[str, str], there: set[str]) -> None:
+    """Refuse to spill what is read where no loop holds or loads a part of it."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            made = {name for name in _made_in(node.body) if spilled.get(name) == node.label}
+            _check_taken_up(node.body, spilled, there | made | {load.tensor.name for load in node.loads})
+            continue
+        for name in _read(node):
+            if name in spilled and name not in there:
+                raise TransformError(
+                    f"tile: {name!r} cannot be spilled: {node.op.name!r} reads it outside the loop over "
+                    f"{spilled[name]!r} that would load it; let it be held"
+                )
+
+
+def _made_in(nodes: Sequence[Node]) -> set[str]:
+    """What ops inside a loop make."""
+    inner = [_made_in(node.body) if isinstance(node, Loop) else {_name(node)} for node in nodes]
+    return set().union(*inner)
+
+
 class _Builder:
     """Builds the nest of loops from outside in."""
 
-    def __init__(self, loads: Sequence[Load], leaving: frozenset[str], running: Mapping[str, Running]) -> None:
-        self.loads, self.leaving, self.running = loads, leaving, running
+    def __init__(
+        self, loads: Sequence[Load], leaving: frozenset[str], running: Mapping[str, Running], spilled: frozenset[str]
+    ) -> None:
+        self.loads, self.leaving, self.running, self.spilled = loads, leaving, running, spilled
 
     def build(self, needs: list[Need], loops: list[str]) -> tuple[Node, ...]:
         if not loops:
@@ -172,8 +218,10 @@ class _Builder:
         for number in range(1, max(when.values(), default=0) + 1):
             nodes += [need for need in needs if _name(need) not in inside and when[_name(need)] == number]
             body = self._pass(needs, label, inside, when, number)
-            if body:
-                loads = _placed(self.loads, body, label, loops)
+            if not any(label in need.labels for need in body):  # what no trip moves runs once
+                nodes += self.build(body, rest)
+            else:
+                loads = (*_placed(self.loads, body, label, loops), *_taken_up(body, self.spilled, label, loops))
                 nodes.append(Loop(label, loads, self.build(body, rest)))
         return tuple(nodes)
 

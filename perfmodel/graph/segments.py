@@ -11,16 +11,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from perfmodel.errors import DimensionError, TransformError
-from perfmodel.expressions import Size, largest, remainder, smallest
-from perfmodel.graph.indexing import Affine, Axis, Gathered, Index, renamed
+from perfmodel.expressions import Size
+from perfmodel.graph.corners import (
+    local_bound,
+    local_index,
+    offset_of,
+    plain_labels,
+    valid_length,
+    within_scale,
+)
+from perfmodel.graph.indexing import Affine, Axis, Gathered
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.masked_tiles import MaskedTiles, made_spaces, masked_tiles
+from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.paddings import Padding
 from perfmodel.graph.schedules import Loop, Node
+from perfmodel.graph.splits import key_bound
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.visiting import Visits
 
 
 @dataclass(frozen=True)
@@ -38,28 +50,33 @@ class Segment:
     leaving: frozenset[str]
     updated: frozenset[str]  # sums that the next trip goes on with: they are read as well as written
     online: tuple[str, ...] = ()  # labels whose running results are corrected
+    visits: tuple[Visits | None, ...] = ()  # for each op, which tiles are visited, where the others are skipped here
 
     @cached_property
     def parts(self) -> dict[str, tuple[Interval, ...]]:
         """The part of each tensor that the ops touch, axis by axis."""
-        made = {need.op.output.tensor.name: need.output for need in self.needs}
+        tensors = [need.op.output.tensor for need in self.needs]
+        spaces = zip(tensors, self.spaces, strict=True)
+        made = {tensor.name: tuple([space[label] for label in tensor.labels]) for tensor, space in spaces}
         read: dict[str, list[tuple[Interval, ...]]] = {}
-        tensors: dict[str, Tensor] = {}
+        known: dict[str, Tensor] = {}
         for need in self.needs:
             for access in need.op.reads:
-                tensors[access.tensor.name] = access.tensor
+                known[access.tensor.name] = access.tensor
                 read.setdefault(access.tensor.name, []).append(need.reads(access))
-        return {name: joined_parts(found, tensors[name]) for name, found in read.items()} | made
+        return {name: joined_parts(found, known[name]) for name, found in read.items()} | made
 
     @cached_property
     def spaces(self) -> list[dict[str, Interval]]:
         """The interval of each label of each op: all that the tile makes, rows without a key included."""
-        found = []
-        for need in self.needs:
-            masked = () if need.op.mask is None else (need.op.mask.query, need.op.mask.key)
-            whole = {axis.label: Interval.whole(axis.extent) for axis in need.op.space if axis.label in masked}
-            found.append({**need.space, **dict(zip(need.op.output.tensor.labels, need.output, strict=True)), **whole})
-        return found
+        return made_spaces(self.needs)
+
+    @cached_property
+    def masked(self) -> list[MaskedTiles | None]:
+        """For each op the tiles of its mask; None where it has no mask, or each tile has all of it."""
+        visits = self.visits or (None,) * len(self.needs)
+        found = zip(self.needs, self.spaces, visits, strict=True)
+        return [masked_tiles(need.op, space, visited) for need, space, visited in found]
 
     @cached_property
     def renames(self) -> list[dict[str, str]]:
@@ -72,21 +89,27 @@ class Segment:
             for need, space in zip(self.needs, self.spaces, strict=True)
         ]
 
-    def facts(self) -> Iterator[tuple[frozenset[str], Callable[[Spot], Size]]]:
+    def facts(self) -> Iterator[tuple[frozenset[str], Callable[[Spot], object]]]:
         """Every number of the inner kernel that depends on which tile is meant, with the labels that move it."""
         moving = [interval for part in self.parts.values() for interval in part]
         moving += [interval for space in self.spaces for interval in space.values()]
         for interval in moving:
             yield frozenset(interval.labels), partial(Spot.length, interval=interval)
+        for tiles in dict.fromkeys([tiles for tiles in self.masked if tiles is not None]):
+            yield frozenset(tiles.labels), tiles.look
         for padded, extent in self._padded():
-            yield frozenset(padded.labels), partial(_valid_length, interval=padded, extent=extent)
+            yield frozenset(padded.labels), partial(valid_length, interval=padded, extent=extent)
         for inner, block in self._scaled():
-            yield frozenset(inner.labels), partial(_within_block, inner=inner, block=block)
+            yield frozenset(inner.labels), partial(within_scale, inner=inner, block=block)
         for need, space in zip(self.needs, self.spaces, strict=True):
             for access in need.op.reads:
                 for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
-                    moved = {label for name in _plain_labels(index) for label in space[name].labels} | {*part.labels}
-                    yield frozenset(moved), partial(_offset, index=index, space=space, part=part)
+                    moved = {label for name in plain_labels(index) for label in space[name].labels} | {*part.labels}
+                    yield frozenset(moved), partial(offset_of, index=index, space=space, part=part)
+            for bound in need.op.bounds:
+                moved = {label for name in plain_labels(bound.index) for label in space[name].labels}
+                whole = Interval.whole(bound.extent)
+                yield frozenset(moved), partial(offset_of, index=bound.index, space=space, part=whole)
 
     def _scaled(self) -> list[tuple[Interval, int]]:
         """The innermost axes along which elements share a scale, and how many do."""
@@ -106,6 +129,7 @@ class Segment:
         alike = all(found == tile for found in moving if trip.label in found.labels)
         alike &= not any(trip.label in inner.labels and trip.size % block != 0 for inner, block in self._scaled())
         alike &= not any(trip.label in part.labels for part, _ in self._padded())
+        alike &= not any(tiles is not None and trip.label in tiles.labels for tiles in self.masked)
         return alike and not any(trip.label in labels for labels in self._shifted())
 
     def _shifted(self) -> Iterator[tuple[str, ...]]:
@@ -114,11 +138,12 @@ class Segment:
             for access in need.op.reads:
                 for index, part in zip(access.index, self.parts[access.tensor.name], strict=True):
                     if isinstance(index, Affine) or (isinstance(index, str) and space[index] != part):
-                        yield tuple([label for name in _plain_labels(index) for label in space[name].labels])
+                        yield tuple([label for name in plain_labels(index) for label in space[name].labels])
 
     def kernel(self, spot: Spot, name: str) -> Kernel:
-        """The ops as a kernel over one tile; an op that has nothing to do there (all padding) is left out."""
-        ops = [self._op(place, spot) for place in range(len(self.needs))]
+        """The ops as a kernel over one tile; one that has nothing to do there (all padding, or masked) is left out."""
+        visited = [place for place, tiles in enumerate(self.masked) if tiles is None or not tiles.skips(spot)]
+        ops = [self._op(place, spot) for place in visited]
         kept = tuple([op for op in ops if all(axis.extent != 0 for axis in op.space)])
         return Kernel(name, kept, online=self.online)
 
@@ -133,14 +158,23 @@ class Segment:
         made = replace(
             made, axes=tuple([Axis(label, axis.extent) for label, axis in zip(labels, made.axes, strict=True)])
         )
-        valid = [(item.label, _valid_length(spot, space[item.label], item.extent)) for item in op.padded]
+        valid = [(item.label, valid_length(spot, space[item.label], item.extent)) for item in op.padded]
         padded = tuple([Padding(names.get(label, label), extent, ()) for label, extent in valid])
-        return replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded)
+        mask = self._mask(place, spot)
+        bounds = tuple([local_bound(item, names, space, spot) for item in op.bounds])
+        changed = replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded, bounds=bounds)
+        return replace(changed, mask=mask)
+
+    def _mask(self, place: int, spot: Spot) -> Mask | None:
+        """The part of an op's mask that the tile holds."""
+        tiles, whole = self.masked[place], self.needs[place].op.mask
+        mask = whole if tiles is None else tiles.cropped(spot)
+        return None if mask is None else mask.renamed(self.renames[place])
 
     def _access(self, access: Access, space: Mapping[str, Interval], names: Mapping[str, str], spot: Spot) -> Access:
         self._check_looked_up(access, space, spot)
         part = self.parts[access.tensor.name]
-        found = tuple([_local(index, names, space, p, spot) for index, p in zip(access.index, part, strict=True)])
+        found = tuple([local_index(index, names, space, p, spot) for index, p in zip(access.index, part, strict=True)])
         return Access(self._tensor(access.tensor, spot), found)
 
     def _check_looked_up(self, access: Access, space: Mapping[str, Interval], spot: Spot) -> None:
@@ -166,46 +200,6 @@ class Segment:
         )
 
 
-def _valid_length(spot: Spot, interval: Interval, extent: Size) -> Size:
-    """How much of a tile lies before the padding."""
-    return smallest(spot.length(interval), largest(0, extent - spot.start(interval)))
-
-
-def _within_block(spot: Spot, inner: Interval, block: int) -> Size:
-    """Where, among the elements that share a scale, a tile starts."""
-    return remainder(spot.start(inner), block)
-
-
-def _plain_labels(index: Index) -> tuple[str, ...]:
-    """The labels that an index is computed from (a look-up is computed from what it reads)."""
-    if isinstance(index, str):
-        return (index,)
-    return () if isinstance(index, Gathered) else tuple([label for label, _ in index.terms])
-
-
-def _offset(spot: Spot, index: Index, space: Mapping[str, Interval], part: Interval) -> Size:
-    """How far an index of the tile lies from the start of the part that the tile holds."""
-    if isinstance(index, Gathered):
-        return 0
-    if isinstance(index, str):
-        return spot.start(space[index]) - spot.start(part)
-    found = index.offset - spot.start(part)
-    for label, step in index.terms:
-        found = found + step * spot.start(space[label])
-    return found
-
-
-def _local(index: Index, names: Mapping[str, str], space: Mapping[str, Interval], part: Interval, spot: Spot) -> Index:
-    """An index that counts from the tile's corner; one that may run out of the part is a window onto it."""
-    found, offset = renamed(index, names), _offset(spot, index, space, part)
-    if isinstance(found, Affine):
-        return replace(found, offset=offset)
-    if isinstance(found, Gathered):
-        return found
-    alike = offset == 0 and spot.length(space[str(index)]) == spot.length(part)
-    return found if alike else Affine(((found, 1),), offset)
-
-
 def segments_of(tiled: Tiled) -> list[Segment]:
     """The runs of ops of a tile, in order, and what each has to hand on.
 
@@ -215,7 +209,7 @@ def segments_of(tiled: Tiled) -> list[Segment]:
     [['max'], ['sum'], ['y']]
     """
     for need in tiled.needs:
-        _check_mask(need, tiled)
+        _check_parts(tiled, need)
     runs = list(_runs(tiled.schedule.body, ()))
     made = [{need.op.output.tensor.name for need in run} for run, _ in runs]
     _check_followed(tiled, made)
@@ -226,23 +220,30 @@ def segments_of(tiled: Tiled) -> list[Segment]:
         updated = frozenset([need.op.output.tensor.name for need in run if set(need.op.reduced) & set(path)])
         updated |= tiled.updated & made[place]
         leaving = updated | (made[place] & (elsewhere | tiled.leaving))
-        found.append(Segment(tuple(run), path, leaving, updated, tiled.kernel.online))
+        visits = tuple([_skipping(tiled, need, path) for need in run])
+        found.append(Segment(tuple(run), path, leaving, updated, tiled.kernel.online, visits))
     return found
 
 
-def _check_mask(need: Need, tiled: Tiled) -> None:
-    """Refuse what would move or crop a mask: its positions do not count from a tile's corner."""
-    op = need.op
-    if op.mask is None:
+def _skipping(tiled: Tiled, need: Need, path: tuple[str, ...]) -> Visits | None:
+    """The tiles that an op visits, where those without an allowed pair are skipped."""
+    visits = tiled.visits(need)
+    return visits if visits is not None and tiled.by_visits(visits, path) else None
+
+
+def _check_parts(tiled: Tiled, need: Need) -> None:
+    """Refuse what would cut a mask whose keys are in parts: its tiles would be cropped along several labels."""
+    op, bound = need.op, key_bound(need.op)
+    if op.mask is None or bound is None:
         return
     made = dict(zip(op.output.tensor.labels, need.output, strict=True))
+    masked = {op.mask.query, *[label for label, _ in bound.index.terms]}
     for label, extent in op.space:
-        if label not in (op.mask.query, op.mask.key):
-            continue
-        if label in tiled.trips or made.get(label, Interval.whole(extent)) != Interval.whole(extent):
+        whole = Interval.whole(extent)
+        if label in masked and (label in tiled.trips or made.get(label, whole) != whole):
             raise TransformError(
-                f"tile: {op.name!r} is masked over {label!r}, of which a tile of {tiled.tiling.level!r} has a part; "
-                "only the innermost level may cut the labels of a mask"
+                f"tile: {op.name!r} is masked over {label!r} and its keys are in parts, of which a tile of "
+                f"{tiled.tiling.level!r} has some; only the innermost level may cut the labels of such a mask"
             )
 
 

@@ -226,7 +226,7 @@ def at_most(smaller: Size, greater: Size) -> bool:
     if isinstance(gap, int):
         return gap >= 0
     while not gap.is_nonnegative and gap.has(sympy.floor, sympy.ceiling):
-        gap, before = _without_floors(gap), gap
+        gap, before = _without_floors(sympy.expand(gap)), gap
         if gap == before:
             break
     return bool(gap.is_nonnegative)

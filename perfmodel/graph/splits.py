@@ -7,18 +7,22 @@ from collections.abc import Collection, Mapping, Sequence
 from perfmodel.expressions import Size
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.intervals import Interval, Linear, Trip
+from perfmodel.graph.masks import Mask
 from perfmodel.graph.nodes import Op
+from perfmodel.graph.paddings import Bound
 from perfmodel.graph.spans import Lattice, at_most, lattice_span
 
 
 def bound_indices(op: Op) -> list[tuple[Affine, Size]]:
-    """The bound indices among an op's reads, one for each set of labels, and the extents that bound them.
+    """The bound indices of an op and of its reads, one for each set of labels, and the extents that bound them.
 
     >>> from perfmodel import matmul, split
     >>> [(str(index), extent) for index, extent in bound_indices(split(matmul(8, 8, 5), k=2).ops[0])]
     [('3*k_part + k', 5)]
     """
-    found: dict[tuple[str, ...], tuple[Affine, Size]] = {}
+    found: dict[tuple[str, ...], tuple[Affine, Size]] = {
+        tuple([label for label, _ in item.index.terms]): (item.index, item.extent) for item in op.bounds
+    }
     for access in op.reads:
         for index, axis in zip(access.index, access.tensor.axes, strict=True):
             if isinstance(index, Affine) and index.bound:
@@ -38,6 +42,42 @@ def counted_extents(op: Op) -> dict[str, Size]:
         steps = tuple([(step, extents.pop(label)) for label, step in index.terms])
         extents[index.terms[0][0]] = lattice_span(Lattice(index.offset, steps), extent).count
     return extents
+
+
+def key_bound(op: Op) -> Bound | None:
+    """What bounds the keys of a masked op, where they are in parts.
+
+    >>> from perfmodel import attention
+    >>> key_bound(attention(4, 8, 2, causal=True).ops[0]) is None
+    True
+    """
+    key = None if op.mask is None else op.mask.key
+    return next((item for item in op.bounds if key in [label for label, _ in item.index.terms]), None)
+
+
+def mask_extents(op: Op, mask: Mask) -> tuple[Size, Size]:
+    """The rows and keys that a mask of an op lies over: all keys, where they are in parts.
+
+    >>> from perfmodel import attention
+    >>> op = attention(4, 8, 2, causal=True).ops[0]
+    >>> mask_extents(op, op.mask)
+    (4, 8)
+    """
+    extents, bound = dict(op.space), key_bound(op)
+    return extents[mask.query], extents[mask.key] if bound is None else bound.extent
+
+
+def unmasked_extents(op: Op, mask: Mask) -> dict[str, Size]:
+    """Extents that multiply, together with the pairs of the mask, to an op's points.
+
+    >>> from perfmodel import attention
+    >>> op = attention(4, 8, 2, causal=True).ops[0]
+    >>> list(unmasked_extents(op, op.mask))
+    ['batch', 'kv_head', 'group', 'd']
+    """
+    bound = key_bound(op)
+    gone = {mask.query, mask.key} | ({label for label, _ in bound.index.terms} if bound else set())
+    return {label: extent for label, extent in counted_extents(op).items() if label not in gone}
 
 
 def all_places(op: Op, labels: Collection[str], space: Mapping[str, Interval]) -> Interval | None:

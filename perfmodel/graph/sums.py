@@ -38,27 +38,36 @@ def lengths_sum(intervals: Sequence[Interval], trips: Mapping[str, Trip]) -> Siz
     >>> lengths_sum([Interval.tile("m", 128, 300), Interval.whole(8)], {"m": m})
     2400
     """
+    factors: list[Size] = []
     groups: list[tuple[set[str], list[Interval]]] = []
     for interval in intervals:
         labels = set(interval.labels)
+        if not labels:
+            factors.append(interval.length)
+            continue
         joined = [interval]
         for group in [group for group in groups if group[0] & labels]:
             groups.remove(group)
             labels |= group[0]
             joined = [*group[1], *joined]
         groups.append((labels, joined))
-    parts = [(tuple(found), tuple([trips[label] for label in sorted(labels)])) for labels, found in groups]
-    return product([_group_sum(*part) for part in parts])
+    sums = [_moved(found, [trips[label] for label in sorted(labels)]) for labels, found in groups]
+    return product([*factors, *sums])
+
+
+def _moved(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
+    """The sum over intervals that some labels move together. The tiles of a label fill its extent."""
+    if len(intervals) == 1 and intervals[0] == trips[0].tile:
+        return trips[0].extent
+    return _group_sum(tuple(intervals), tuple(trips))
 
 
 @lru_cache(maxsize=4096)  # the kernels of a program, and the counts of a kernel, ask for the same ones
 def _group_sum(intervals: Sequence[Interval], trips: Sequence[Trip]) -> Size:
-    if not trips:
-        return product([interval.length_at({}) for interval in intervals])
     counts = [trip.count for trip in trips]
     known = all(isinstance(count, int) for count in counts) and all(interval.concrete for interval in intervals)
     if not known:  # distinct elements of windows with gaps are only counted in numbers
-        intervals = tuple([Interval(interval.starts, interval.stops) for interval in intervals])
+        intervals = tuple([interval.solid for interval in intervals])
     gaps = any(interval.gaps is not None for interval in intervals)
     if len(intervals) == 1 and len(trips) == 1 and not gaps:
         closed = _closed_sum(intervals[0], trips[0])
@@ -87,8 +96,6 @@ def _closed_sum(interval: Interval, trip: Trip) -> Size | None:
     starts, stops = _moving(interval.starts, max), _moving(interval.stops, min)
     if starts is None or stops is None:
         return None
-    if interval == Interval.tile(trip.label, trip.size, trip.extent):
-        return trip.extent
     count = trip.count
     in_turn = starts[1:] == (0, None) and stops[:2] == (starts[0], starts[0])
     if in_turn and stops[2] is not None and at_most(stops[2], starts[0] * count):  # they fill [0, ceiling)

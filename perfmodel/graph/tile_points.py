@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import DimensionError, TransformError
-from perfmodel.expressions import Size, product
+from perfmodel.expressions import Size, largest, product
 from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import valid_parts
 from perfmodel.graph.parts import part_note
-from perfmodel.graph.splits import bound_indices
+from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
 from perfmodel.graph.sums import lengths_sum
+from perfmodel.graph.visiting import Visits
 
 if TYPE_CHECKING:
     from perfmodel.graph.tiled import Tiled
@@ -32,11 +33,48 @@ def valid_points(tiled: Tiled, need: Need, path: Collection[str]) -> Size:
     parts = counted_parts(need, tiled.trips)
     if mask is None:
         return product([again, points_sum(need, list(parts.values()), tiled.trips)])
-    extents = dict(op.space)
-    others = [interval for labels, interval in parts.items() if labels[0] not in (mask.query, mask.key)]
+    others = [interval for labels, interval in parts.items() if not {mask.query, mask.key} & set(labels)]
     _check_masked(op, need.space[mask.query], need.space[mask.key])
-    pairs = mask.pairs(extents[mask.query], extents[mask.key])
+    pairs = mask.pairs(*mask_extents(op, mask))
     return product([again, pairs, points_sum(need, others, tiled.trips)])
+
+
+def issued_points(tiled: Tiled, need: Need, path: Collection[str], labels: Collection[str]) -> Size:
+    """Points of an op along some of its labels as hardware visits them: whole tiles, and no tile that is skipped.
+
+    >>> from perfmodel import matmul, tile
+    >>> tiled = tile(matmul(5, 8, 8), m=4).counted[0].tiled
+    >>> issued_points(tiled, tiled.needs[0], (), ["m", "n"]) == 2 * 4 * 8
+    True
+    """
+    around = [*tiled.grid, *path]
+    visits = tiled.visits(need)
+    one = visits is not None and visits.mask.key in labels and _one_tile_of_keys(tiled, need, visits, around)
+    sizes = [_issued_length(tiled, need, label, masked=one) for label in labels]
+    if visits is not None and (one or tiled.by_visits(visits, path)):
+        around = [label for label in around if label not in visits.labels]
+        sizes.append(visits.number)
+    return product([*sizes, *[tiled.trips[label].count for label in around]])
+
+
+def _one_tile_of_keys(tiled: Tiled, need: Need, visits: Visits, around: Collection[str]) -> bool:
+    """Whether a tile of keys is said that holds all of them: it is visited whole, or skipped."""
+    said = key_bound(need.op) is None and visits.mask.key not in tiled.trips and bool(_cuts(tiled, visits.mask.key))
+    return said and visits.concrete and set(visits.labels) <= set(around)
+
+
+def _issued_length(tiled: Tiled, need: Need, label: str, *, masked: bool) -> Size:
+    """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
+    interval, mask = need.space[label], need.op.mask
+    if masked and mask is not None and label in (mask.query, mask.key) and label not in tiled.trips:
+        interval = Interval.whole(dict(need.op.space)[label])
+    length = interval.full_length
+    one = label not in tiled.trips and interval == Interval.whole(length)
+    return largest(length, *_cuts(tiled, label)) if one else length
+
+
+def _cuts(tiled: Tiled, label: str) -> list[Size]:
+    return [cut.size for cut in (*tiled.tiling.grid, *tiled.tiling.stream) if cut.label == label]
 
 
 def _check_masked(op: Op, rows: Interval, keys: Interval) -> None:

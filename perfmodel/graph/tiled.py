@@ -9,23 +9,25 @@ from functools import cached_property
 import sympy
 
 from perfmodel.errors import TransformError
-from perfmodel.expressions import Size, largest, product, total
+from perfmodel.expressions import Size, product, total
 from perfmodel.graph.combining import moved_by_adding
 from perfmodel.graph.counting import Transfer, Work, work
-from perfmodel.graph.intervals import Interval, Trip, full_length
+from perfmodel.graph.intervals import Interval, Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, needs_of, trips_of, within_mask
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.paddings import valid_parts
-from perfmodel.graph.parts import part_bytes, part_note
+from perfmodel.graph.part_tiles import PartTiles, key_tiles
+from perfmodel.graph.parts import part_cost, part_note
 from perfmodel.graph.rescaling import Rescaling, rescaled_work, rescalings_of
 from perfmodel.graph.running import Running, running_of
 from perfmodel.graph.schedules import Load, Loop, Node, Schedule, schedule_of
+from perfmodel.graph.splits import mask_extents
 from perfmodel.graph.sums import lengths_sum
-from perfmodel.graph.tile_points import valid_points
+from perfmodel.graph.tile_points import issued_points, valid_points
 from perfmodel.graph.tilings import Tiling
-from perfmodel.graph.visited import visited_cost
+from perfmodel.graph.visited import seen_cost, visited_cost
 from perfmodel.graph.visiting import Visits
 
 
@@ -56,6 +58,15 @@ class Tiled:
         return needs_of(self.kernel, self.tiling, self.leaving)
 
     @cached_property
+    def readers(self) -> dict[str, list[Need]]:
+        """What reads each tensor."""
+        found: dict[str, list[Need]] = {}
+        for need in self.needs:
+            for name in dict.fromkeys([access.tensor.name for access in need.op.reads]):
+                found.setdefault(name, []).append(need)
+        return found
+
+    @cached_property
     def loops(self) -> list[str]:
         """The streamed labels that are loops, outermost first."""
         return [label for label, _ in self.tiling.stream if label in self.trips]
@@ -68,7 +79,9 @@ class Tiled:
     @cached_property
     def schedule(self) -> Schedule:
         """The order of work in a block."""
-        return schedule_of(self.needs, self.loops, self.leaving, self.running)
+        for need in [need for need in self.needs if need.op.output.tensor.name in self.tiling.spill]:
+            self._outer_trips(need)
+        return schedule_of(self.needs, self.loops, self.leaving, self.running, self.tiling.spill)
 
     @cached_property
     def running(self) -> dict[str, Running]:
@@ -88,15 +101,7 @@ class Tiled:
 
     def check(self) -> None:
         """Refuse an order that cannot be: a value needed before it exists, a spill without an outer loop."""
-        for need, _ in self.runs():
-            name = need.op.output.tensor.name
-            if name in self.tiling.spill:
-                self._outer_trips(need)
-                if name not in self.leaving:
-                    raise TransformError(
-                        f"tile: {name!r} cannot be spilled: it stays inside {self.kernel.name!r}, where what reads it "
-                        "would have to load it again; return it from the program, or let it be held"
-                    )
+        self.schedule  # noqa: B018 (what cannot be spilled is refused here)
         self.rescalings  # noqa: B018 (an order in which a maximum cannot be followed is refused here)
 
     def runs(self) -> Iterator[tuple[Need, tuple[str, ...]]]:
@@ -156,34 +161,19 @@ class Tiled:
 
         ``among`` has the labels that count, where not all do.
         """
-        around = [*self.grid, *path]
-        kept = need.space if among is None else among
-        sizes = [self._issued_length(label, need.space[label]) for label in kept]
-        visits = self.visits(need)
-        if visits is not None and self.by_visits(visits, path):
-            around = [label for label in around if label not in visits.labels]
-            sizes.append(visits.number)
-        return product([*sizes, *[self.trips[label].count for label in around]])
-
-    def _issued_length(self, label: str, interval: Interval) -> Size:
-        """The length of a whole tile, also where the tile is larger than the extent and there is but one."""
-        length = full_length(interval)
-        cuts = [cut.size for cut in (*self.tiling.grid, *self.tiling.stream) if cut.label == label]
-        one = cuts and label not in self.trips and interval == Interval.whole(length)
-        return largest(length, *cuts) if one else length
+        return issued_points(self, need, path, need.space if among is None else among)
 
     def visits(self, need: Need) -> Visits | None:
         """The tiles of a masked op that are visited, as far as its own rows and keys are cut; None for no mask."""
         mask = need.op.mask
         if mask is None:
             return None
-        cut = [label for label in (mask.query, mask.key) if label in need.space[label].labels]
+        cut = [label for label in need.space if label in need.space[label].labels]
         return self._visits(need.op, mask, cut)
 
     def _visits(self, op: Op, mask: Mask, cut: Collection[str]) -> Visits:
-        extents = dict(op.space)
-        rows, keys = [self.trips.get(label) if label in cut else None for label in (mask.query, mask.key)]
-        return Visits(mask, extents[mask.query], extents[mask.key], rows, keys)
+        rows = self.trips.get(mask.query) if mask.query in cut else None
+        return Visits(mask, *mask_extents(op, mask), rows, key_tiles(op, self.trips, cut))
 
     def stored_visits(self, op: Op) -> Visits | None:
         """The tiles of a masked result that are stored; None where the result is not masked."""
@@ -198,13 +188,14 @@ class Tiled:
         for load, path in self.loads():
             read.setdefault(load.tensor.name, []).append(self._moved(load, path))
             notes[load.tensor.name] = notes.get(load.tensor.name) or part_note(load.part, self.trips)
+        stored = [item for need in self.needs for item in self._stored(need)]
+        for item in [item for item in stored if item.direction == "read" and item.tensor in read]:
+            read[item.tensor].append((item.elements, item.bytes))  # spilled, and taken up again after its loop
         found = []
         for name, parts in read.items():
             elements, size = [total(list(column)) for column in zip(*parts, strict=True)]
             found.append(Transfer(self.kernel.name, name, "read", elements, size, notes[name]))
-        for need in self.needs:
-            found += self._stored(need)
-        return tuple(found)
+        return (*found, *[item for item in stored if item.direction == "write" or item.tensor not in read])
 
     def _moved(self, load: Load, path: Collection[str]) -> tuple[Size, Size]:
         """Elements and bytes of one load over all blocks and trips."""
@@ -213,31 +204,47 @@ class Tiled:
             again = self.times({*load.labels, *visits.labels}, path)
             elements, size = visited_cost(load, visits, self.trips)
             return product([again, elements]), product([again, size])
+        label = None if visits is None else self.side(visits, path)
+        if visits is not None and label is not None:
+            again = self.times({*load.labels, label}, path)
+            elements, size = seen_cost(load, visits, self.trips, label)
+            return product([again, elements]), product([again, size])
         again = self.times(load.labels, path)
-        size = part_bytes(load.tensor.format, load.part, self.trips)
-        return product([again, lengths_sum(load.part, self.trips)]), product([again, size])
+        elements, size = part_cost(load.tensor.format, load.part, self.trips)
+        return product([again, elements]), product([again, size])
 
     def by_visits(self, visits: Visits, path: Collection[str]) -> bool:
         """Whether, at this place, masked tiles are told apart: then those without an allowed pair are skipped."""
         return visits.keys_cut is not None and set(visits.labels) <= {*self.grid, *path}
 
+    def side(self, visits: Visits, path: Collection[str]) -> str | None:
+        """The label of a mask whose tiles are told apart at this place, outside the loop over the other one's.
+
+        A tile that sees nothing, or that nothing sees, loads nothing there.
+        """
+        if isinstance(visits.keys_cut, PartTiles):
+            return None  # of parts, each is told apart by labels of its own
+        around = {*self.grid, *path}
+        here = [label for label in visits.labels if label in around]
+        apart = len(visits.labels) == 2 and set(visits.labels) <= {*self.grid, *self.loops}
+        return here[0] if apart and len(here) == 1 else None
+
     def visits_of(self, tensor: Tensor) -> Visits | None:
         """The tiles that are visited of the ops that read a tensor, where all of them have the same."""
-        reads = [need for need in self.needs if tensor.name in [access.tensor.name for access in need.op.reads]]
-        found = {self.visits(need) for need in reads}
+        found = {self.visits(need) for need in self.readers.get(tensor.name, ())}
         return found.pop() if len(found) == 1 else None
 
     def _stored(self, need: Need) -> list[Transfer]:
         """What an op stores: each element of what leaves once; a spilled accumulator on every outer trip."""
         tensor = need.op.output.tensor
-        if tensor.name not in self.leaving:
+        if tensor.name not in {*self.leaving, *self.tiling.spill}:
             return []
         part = self.own(need.op)
         visits = self.stored_visits(need.op)
         if visits is not None and self.by_visits(visits, self.loops):
             elements, size = visited_cost(Load(tensor, part), visits, self.trips)
         else:
-            elements, size = lengths_sum(part, self.trips), part_bytes(tensor.format, part, self.trips)
+            elements, size = part_cost(tensor.format, part, self.trips)
         if tensor.name in self.tiling.spill:
             times = self._outer_trips(need)
             moved = (product([times, elements]), product([times, size]))
@@ -272,7 +279,7 @@ class Tiled:
         found = {}
         for label, extent in tensor.axes:
             trip = self.trips.get(label)
-            found[label] = Interval.whole(extent) if trip is None else Interval.tile(label, trip.size, extent)
+            found[label] = Interval.whole(extent) if trip is None else trip.tile
         if self.keeps_mask(op):
             found = within_mask(op, found, self.trips)
         return tuple(found.values())

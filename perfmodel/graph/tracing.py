@@ -36,6 +36,8 @@ def program(*outputs: Tensor, name: str | None = None) -> Program:
     if len(ops) > 1:  # one op has one extent a label
         check_labels(ops)
     kernels = tuple([Kernel(op.name, (op,)) for op in ops])
+    if name is not None and not isinstance(name, str):
+        raise LabelError(f"program: name={name!r}: a name is text")
     return Program(name or "_".join(written), kernels, written)
 
 

@@ -14,13 +14,15 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, product, scaled, total
+from perfmodel.expressions import Size, product, scaled, smallest, total
 from perfmodel.graph.intervals import Interval, Trip
+from perfmodel.graph.part_tiles import PartTiles
 from perfmodel.graph.parts import part_bytes, placed
 from perfmodel.graph.schedules import Load
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.visiting import Visits
 
+_AT_SIZES = "tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)"
 _Kinds: TypeAlias = "Sequence[int]"  # for each tile, the first tile that is like it
 
 
@@ -35,34 +37,88 @@ def visited_cost(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple
     """
     if not visits.concrete:
         return _in_symbols(load, visits, trips)
-    query, key = visits.mask.query, visits.mask.key
-    by_row, by_key = [label in load.labels and label in visits.labels for label in (query, key)]
+    query = visits.mask.query
+    by_row = query in load.labels and visits.rows_cut is not None
+    by_key = bool(set(visits.key_labels) & set(load.labels))
     elements, sizes = [], []
     for row, place, met in _meetings(load, visits, trips, by_row=by_row, by_key=by_key):
-        numbers = ({query: row} if by_row else {}) | ({key: place} if by_key else {})
+        numbers = ({query: row} if by_row else {}) | (_numbers_of(place, visits) if by_key else {})
         part = tuple([placed(interval, numbers) for interval in load.part])
         elements.append(met * lengths_sum(part, trips))
         sizes.append(met * part_bytes(load.tensor.format, part, trips))
     return total(elements), total(sizes)
 
 
+def seen_cost(load: Load, visits: Visits, trips: Mapping[str, Trip], label: str) -> tuple[Size, Size]:
+    """Elements and bytes of one load over the tiles of rows that see any key, or of keys that any row sees.
+
+    >>> from perfmodel import attention, fuse, tile
+    >>> tiled = tile(fuse(attention(8, 4, 4, causal=True)), grid={"q": 2}, stream={"kv": 2}).counted[0].tiled
+    >>> load = next(load for load, _ in tiled.loads() if load.tensor.name == "Q")
+    >>> seen_cost(load, tiled.visits_of(load.tensor), tiled.trips, "q")  # rows 4 to 7, bf16
+    (16, 32)
+    """
+    (first, stop), trip, form = visits.seeing(label), trips[label], load.tensor.format
+    if label not in load.labels:
+        elements, size = lengths_sum(load.part, trips), part_bytes(form, load.part, trips)
+        return product([stop - first, elements]), product([stop - first, size])
+    if first == 0 and stop == trip.count:
+        return lengths_sum(load.part, trips), part_bytes(form, load.part, trips)
+    if isinstance(first, int) and isinstance(stop, int) and isinstance(trip.count, int):
+        kinds = Counter(_kinds(load, label, trip.count)[first:stop])
+        parts = [
+            (times, tuple([placed(part, {label: number}) for part in load.part])) for number, times in kinds.items()
+        ]
+        costs = [(times * lengths_sum(part, trips), times * part_bytes(form, part, trips)) for times, part in parts]
+        return total([elements for elements, _ in costs]), total([size for _, size in costs])
+    others = [part for part in load.part if part != Interval.tile(label, trip.size, trip.extent)]
+    bits = Fraction(form.bits)
+    if form.block is not None or bits % 8 != 0 or any(label in part.labels for part in others):
+        raise DimensionError(_AT_SIZES)
+    end = trip.extent if stop == trip.count else smallest(trip.extent, stop * trip.size)
+    own = end - first * trip.size
+    elements = product([own, lengths_sum(others, trips)])
+    return elements, scaled(elements, bits / 8)
+
+
 def _meetings(
     load: Load, visits: Visits, trips: Mapping[str, Trip], *, by_row: bool, by_key: bool
 ) -> Iterator[tuple[int, int, int]]:
     """A tile of rows and one of keys for each kind of pair that is visited, and how many pairs are of that kind."""
-    query, key = visits.mask.query, visits.mask.key
-    if by_row and by_key and any({query, key} <= set(interval.labels) for interval in load.part):
+    query, keys = visits.mask.query, set(visits.key_labels)
+    if by_row and by_key and any(query in part.labels and keys & set(part.labels) for part in load.part):
         yield from [(row, place, 1) for row, place in visits.pairs]  # both move one axis: each pair is its own kind
         return
     rows = _kinds(load, query, len(visits.ranges)) if by_row else [0] * len(visits.ranges)
     ranges: dict[int, list[tuple[int, int]]] = {}
     for kind, visited in zip(rows, visits.ranges, strict=True):
         ranges.setdefault(kind, []).append(visited)
-    keys = _kinds(load, key, int(trips[key].count)) if by_key else None
+    kinds = _key_kinds(load, visits, trips) if by_key else None
     for kind, found in ranges.items():
-        for place, met in _met(found, keys).items():
+        for place, met in _met(found, kinds).items():
             if met:
                 yield kind, place, met
+
+
+def _numbers_of(place: int, visits: Visits) -> dict[str, int]:
+    """The numbers of the blocks and trips that make a tile of keys."""
+    cut = visits.keys_cut
+    return cut.at(place) if isinstance(cut, PartTiles) else {visits.mask.key: place}
+
+
+def _key_kinds(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> _Kinds:
+    """For each tile of keys, the first tile of which the load moves as much."""
+    cut, block = visits.keys_cut, load.tensor.format.block or 1
+    if not isinstance(cut, PartTiles):
+        return _kinds(load, visits.mask.key, int(trips[visits.mask.key].count))
+    moved = [part for part in load.part if set(part.labels) & set(cut.labels)]
+    first: dict[Hashable, int] = {}
+    found = []
+    for place in range(int(cut.count)):
+        parts = [placed(part, cut.at(place)) for part in moved]
+        seen = [part if part.labels else (part.length_at({}), part.at({})[0] % block) for part in parts]
+        found.append(first.setdefault(tuple(seen), place))
+    return found
 
 
 def _met(ranges: Sequence[tuple[int, int]], keys: _Kinds | None) -> Mapping[int, int]:
@@ -111,11 +167,21 @@ def _seen(interval: Interval, label: str, block: int) -> Callable[[int], Hashabl
 
 def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[Size, Size]:
     """The same as a finite sum over tiles of rows: rows and keys are moved by labels of their own."""
-    query, key = visits.mask.query, visits.mask.key
-    by_row, by_key = query in load.labels, key in load.labels
-    others = [part for part in load.part if not set(part.labels) & {query, key}]
+    query, keys = visits.mask.query, set(visits.key_labels)
+    part = tuple([found for found in load.part if not _single_part(found, visits)])
+    moving = {label for found in part for label in found.labels}
+    by_row, by_key = query in moving, bool(keys & moving)
+    others = [found for found in part if not set(found.labels) & {query, *keys}]
     form, bits = load.tensor.format, Fraction(load.tensor.format.bits)
-    if form.block is not None or bits % 8 != 0 or len(load.part) - len(others) != by_row + by_key:
-        raise DimensionError("tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)")
+    if form.block is not None or bits % 8 != 0 or len(part) - len(others) != by_row + by_key:
+        raise DimensionError(_AT_SIZES)
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
+
+
+def _single_part(interval: Interval, visits: Visits) -> bool:
+    """Whether an interval is one part of the keys a block: of results that each part has of its own."""
+    cut = visits.keys_cut
+    if not isinstance(cut, PartTiles) or cut.parts.size != 1:
+        return False
+    return interval == Interval.tile(cut.parts.label, 1, cut.parts.extent)

@@ -6,6 +6,7 @@ visits a range of key tiles: from the one that holds the first key its rows see 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -15,6 +16,7 @@ from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, ceil_div, floor_div, largest, smallest
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.masks import Mask
+from perfmodel.graph.part_tiles import PartTiles
 from perfmodel.graph.sums import MOST_BLOCKS
 
 
@@ -31,7 +33,7 @@ class Visits:
     queries: Size
     keys: Size
     rows_cut: Trip | None
-    keys_cut: Trip | None
+    keys_cut: Trip | PartTiles | None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -41,7 +43,28 @@ class Visits:
         >>> Visits(causal(), 8, 8, None, Trip("kv", 4, 8)).labels
         ('kv',)
         """
-        return tuple([trip.label for trip in (self.rows_cut, self.keys_cut) if trip is not None])
+        return (*[trip.label for trip in (self.rows_cut,) if trip is not None], *self.key_labels)
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """The labels along which keys are cut.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), None).key_labels
+        ()
+        """
+        cut = self.keys_cut
+        return () if cut is None else cut.labels if isinstance(cut, PartTiles) else (cut.label,)
+
+    def key_at(self, numbers: Mapping[str, int]) -> int:
+        """The tile of keys that these numbers of blocks and trips name.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).key_at({"q": 0, "kv": 1})
+        1
+        """
+        cut = self.keys_cut
+        return cut.number_at(numbers) if isinstance(cut, PartTiles) else numbers[self.mask.key]
 
     @property
     def concrete(self) -> bool:
@@ -51,7 +74,9 @@ class Visits:
         >>> Visits(causal(), 8, 8, Trip("q", 4, 8), None).concrete
         True
         """
-        sizes = (self.queries, self.keys, self._row_size, self._key_size, *self._limits)
+        cut = self.keys_cut
+        keys = cut.sizes if isinstance(cut, PartTiles) else (self._key_size,)
+        sizes = (self.queries, self.keys, self._row_size, *keys, *self._limits)
         return all(isinstance(size, int) for size in sizes)
 
     @property
@@ -60,7 +85,7 @@ class Visits:
 
     @property
     def _key_size(self) -> Size:
-        return self.keys if self.keys_cut is None else self.keys_cut.size
+        return self.keys_cut.size if isinstance(self.keys_cut, Trip) else self.keys
 
     @property
     def _limits(self) -> list[Size]:
@@ -83,11 +108,32 @@ class Visits:
         >>> Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8)).range_of(1)
         (0, 2)
         """
-        first, last = self._rows_of(number)
-        start, stop = self._seen(first)[0], self._seen(last - 1)[1]
-        if isinstance(first, int) and isinstance(last, int) and first >= last:
+        keys = self._seen_by(number)
+        if keys is None:
             return 0, 0
-        return floor_div(start, self._key_size), ceil_div(stop, self._key_size)
+        if isinstance(self.keys_cut, PartTiles):
+            return self.keys_cut.number_of(keys[0]), self.keys_cut.number_of(keys[1] - 1) + 1
+        return floor_div(keys[0], self._key_size), ceil_div(keys[1], self._key_size)
+
+    def _keys_of(self, number: Size) -> Size:
+        """The keys of the key tiles that one tile of rows visits."""
+        keys = self._seen_by(number)
+        if keys is None:
+            return 0
+        if isinstance(self.keys_cut, PartTiles):
+            first, end = self.keys_cut.around(keys[0])[0], self.keys_cut.around(keys[1] - 1)[1]
+        else:
+            first, last = self.range_of(number)
+            first, end = first * self._key_size, last * self._key_size
+        return smallest(self.keys, end) - first
+
+    def _seen_by(self, number: Size) -> tuple[Size, Size] | None:
+        """From the first key that a tile of rows sees to one past the last."""
+        first, last = self._rows_of(number)
+        if isinstance(first, int) and isinstance(last, int) and first >= last:
+            return None
+        sizes = (self.queries, self.keys)
+        return self.mask.seen(first, *sizes)[0], self.mask.seen(last - 1, *sizes)[1]
 
     def _rows_of(self, number: Size) -> tuple[Size, Size]:
         """The rows of a tile that may see a key."""
@@ -100,15 +146,28 @@ class Visits:
         """The rows that see any key."""
         return self.mask.rows(self.queries, self.keys)
 
-    def _seen(self, row: Size) -> tuple[Size, Size]:
-        """The keys that one row sees, as a half-open interval."""
-        position = row + (self.keys - self.queries if self.mask.align == "end" else 0)
-        start: Size = 0 if self.mask.left is None else largest(0, position - self.mask.left)
-        stop: Size = self.keys if self.mask.right is None else smallest(self.keys, position + self.mask.right + 1)
-        if self.mask.chunk is not None:
-            base = floor_div(position, self.mask.chunk) * self.mask.chunk
-            start, stop = largest(start, base), smallest(stop, base + self.mask.chunk)
-        return start, stop
+    def seeing(self, label: str) -> tuple[Size, Size]:
+        """The tiles of rows that see any key, or of keys that any row sees, as a half-open range.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).seeing("q")  # rows 0 to 3 see none
+        (2, 4)
+        """
+        if label == self.mask.query:
+            (low, high), across = self._rows, self._row_size
+        else:
+            (low, high), across = self.mask.columns(self.queries, self.keys), self._key_size
+        return floor_div(low, across), ceil_div(high, across)
+
+    def hides(self, label: str, number: int) -> bool:
+        """Whether a tile of rows sees no key, or a tile of keys is seen by no row.
+
+        >>> from perfmodel.graph.masks import causal
+        >>> Visits(causal(), 8, 4, Trip("q", 2, 8), Trip("kv", 2, 4)).hides("q", 0)
+        True
+        """
+        first, stop = self.seeing(label)
+        return not int(first) <= number < int(stop)
 
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
         """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
@@ -131,6 +190,18 @@ class Visits:
         """
         start, stop = self.ranges[row]
         return start <= key < stop
+
+    def skips(self, numbers: Mapping[str, int]) -> bool:
+        """Whether the tile that numbers of blocks and trips name holds no allowed pair (not where they name none).
+
+        >>> from perfmodel.graph.masks import causal
+        >>> visits = Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8))
+        >>> visits.skips({"q": 0, "kv": 1}), visits.skips({"q": 0})
+        (True, False)
+        """
+        if self.keys_cut is None or not all(label in numbers for label in self.labels):
+            return False
+        return not self.holds(0 if self.rows_cut is None else numbers[self.mask.query], self.key_at(numbers))
 
     @property
     def number(self) -> Size:
@@ -172,8 +243,7 @@ def _summed(visits: Visits, by_row: bool, by_key: bool) -> Size:
         raise DimensionError("tile: tiles under chunks are counted at given sizes; bind the symbols with p.at(...)")
     number = sympy.Symbol(f"{visits.mask.query}_block", integer=True, nonnegative=True)
     first, last = visits.range_of(number)
-    across = visits._key_size
-    met = smallest(visits.keys, last * across) - first * across if by_key else last - first
+    met = visits._keys_of(number) if by_key else last - first
     rows = smallest(visits.queries - number * visits._row_size, visits._row_size) if by_row else 1
     low, high = visits._rows  # the tiles of other rows visit none
     limits = (number, floor_div(low, visits._row_size), ceil_div(high, visits._row_size) - 1)

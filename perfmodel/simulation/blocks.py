@@ -24,7 +24,7 @@ from perfmodel.simulation.adding import add_in_memory, begin_sums
 from perfmodel.simulation.correcting import Corrections
 from perfmodel.simulation.ledgers import Counts, Ledger, Numbers, ends, slices, touched
 from perfmodel.simulation.numerics import reductions
-from perfmodel.simulation.points import Held, allowed_points, along, divide_mean, empty_padding, made_of, operand
+from perfmodel.simulation.points import Held, allowed_points, along, divide_mean, empty, made_of, operand
 from perfmodel.simulation.rounding import Rounding
 
 
@@ -58,7 +58,7 @@ class BlockRun:
             self.chip = {}
             at = dict(zip(self.tiled.grid, numbers, strict=True))
             for load in self.tiled.schedule.loads:
-                self._load(load, at)
+                self._load(load, at, ())
             self._nodes(self.tiled.schedule.body, at, ())
 
     def _nodes(self, nodes: tuple[Node, ...], at: Numbers, path: tuple[str, ...]) -> None:
@@ -96,7 +96,7 @@ class BlockRun:
                 if not self._loops_reduced(need, around):
                     self.chip.pop(need.op.output.tensor.name, None)
             for load in loop.loads:
-                self._load(load, here)
+                self._load(load, here, around)
             self._nodes(loop.body, here, around)
         self.unsettled, self.corrections.active = settled, active
         for need in inside:
@@ -112,12 +112,12 @@ class BlockRun:
     def _loops_reduced(self, need: Need, path: tuple[str, ...]) -> list[str]:
         return [label for label in path if label in need.op.reduced]
 
-    def _load(self, load: Load, at: Numbers) -> None:
+    def _load(self, load: Load, at: Numbers, path: tuple[str, ...]) -> None:
         """Bring a part of a tensor in; a part is skipped where no allowed pair needs it."""
         import numpy as np
 
         name = load.tensor.name
-        if self._skipped(self.read_visits[name], at):
+        if self._skipped(self.read_visits[name], at) or self._unseen(self.read_visits[name], at, path):
             return
         if load.by:
             table = self.memory[name]
@@ -133,10 +133,12 @@ class BlockRun:
 
     def _skipped(self, visits: Visits | None, at: Numbers) -> bool:
         """Whether the tile that these numbers name holds no allowed pair."""
-        if visits is None or visits.keys_cut is None or not all(label in at for label in visits.labels):
-            return False
-        row = at[visits.mask.query] if visits.rows_cut is not None else 0
-        return not visits.holds(row, at[visits.mask.key])
+        return visits is not None and visits.skips(at)
+
+    def _unseen(self, visits: Visits | None, at: Numbers, path: tuple[str, ...]) -> bool:
+        """Whether no key is seen in this tile of rows, or this tile of keys by no row."""
+        label = None if visits is None else self.tiled.side(visits, path)
+        return visits is not None and label is not None and visits.hides(label, at[label])
 
     def _op(self, need: Need, at: Numbers, path: tuple[str, ...]) -> None:
         import numpy as np
@@ -187,7 +189,9 @@ class BlockRun:
         first = all(at[label] == 0 for label in self._loops_reduced(need, path))
         if first:
             held.values[where] = reductions()[op.function][1] if op.kind in ("reduce", "contract") else 0.0
-            empty_padding(op, held.values)
+            empty(op, held.values)
+        if name in self.tiled.tiling.spill:
+            held.present[:] = False
         held.present[where] = True
         if name in self.tiled.tiling.spill:
             self._take_up(name, where, known=name in self.tiled.updated or not first)

@@ -18,7 +18,7 @@ from perfmodel.graph.paddings import Padding
 from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
-from perfmodel.graph.resizing import paddings_of, resized_kernels
+from perfmodel.graph.resizing import paddings_of, resized_kernels, valid_axes, valid_shape
 from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.simulation.agreeing import compared
@@ -101,7 +101,7 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
 
 
 def _with_parts(program: Program) -> tuple[Program, Program]:
-    """The program and the first of its history, with the symbols bound that measure what is split: parts of 3 and 1."""
+    """The program and the first of its history, what no label shows bound: parts of 3 and 1, tables of 4 rows."""
     found: dict[Any, int] = {}
     for index, extent in [pair for op in program.ops for pair in bound_indices(op)]:
         number = next(axis.extent for op in program.ops for axis in op.space if axis.label == index.terms[0][0])
@@ -109,10 +109,24 @@ def _with_parts(program: Program) -> tuple[Program, Program]:
         found |= {} if many else dict.fromkeys(as_expression(number).free_symbols, LARGEST_TILE)
         more = 2 * (many or [LARGEST_TILE])[0] + 1
         found = dict.fromkeys(as_expression(extent).free_symbols, more) | found
+    found |= dict.fromkeys(_tables(program), LARGEST_TILE + 1)
     first = _first(program)
     if not found:
         return program, first
     return program.at(found), first.at({symbol: value for symbol, value in found.items() if symbol in first.symbols})
+
+
+def _tables(program: Program) -> set[Any]:
+    """The symbols that measure only rows that are looked up: they are no label's."""
+    rows = [
+        extent
+        for op in program.ops
+        for access in op.reads
+        for index, extent in zip(access.index, access.tensor.extents, strict=True)
+        if isinstance(index, Gathered)
+    ]
+    shown = {symbol for op in program.ops for axis in op.space for symbol in as_expression(axis.extent).free_symbols}
+    return {symbol for extent in rows for symbol in as_expression(extent).free_symbols} - shown
 
 
 def _first(program: Program) -> Program:
@@ -166,14 +180,26 @@ def _small_extent(program: Program, measure: Measure, cut: set[str]) -> int:
         if not all(isinstance(extent, int) for extent in extents):
             raise DimensionError(f"check: label {measure.labels[0]!r} belongs to a window and is {extents[0]}; bind it")
         return int(extents[0])
-    largest = max([_largest_tile(kernel, 0) for kernel in program.kernels])
+    shared = max([_shared(kernel, label) for kernel in program.kernels for label in measure.labels])
+    largest = max([_largest_tile(kernel, 0, shared) for kernel in program.kernels])
     return 2 * largest + 1 if cut & set(measure.labels) else LARGEST_TILE + 1
 
 
-def _largest_tile(kernel: Kernel, level: int) -> int:
-    """The largest tile that runs at a level of a kernel (0: the outermost)."""
+def _largest_tile(kernel: Kernel, level: int, shared: int = 1) -> int:
+    """The largest tile that runs at a level of a kernel (0: the outermost); ``shared`` elements have one scale.
+
+    Tiles that are cut again do not cut a scale.
+    """
     inside = len(kernel.tiles) - level - 1
-    return LARGEST_TILE if len(kernel.tiles) < 2 else INNERMOST_TILE * 2**inside
+    if len(kernel.tiles) < 2:
+        return LARGEST_TILE
+    return shared << (inside - 1) if shared > 1 and inside else INNERMOST_TILE << inside
+
+
+def _shared(kernel: Kernel, label: str) -> int:
+    """How many elements along a label share a scale, in any tensor of a kernel."""
+    accesses = [access for op in kernel.ops for access in (*op.reads, op.output) if access.tensor.axes]
+    return max([access.tensor.format.block or 1 for access in accesses if access.index[-1] == label], default=1)
 
 
 def _points(program: Program, sizes: Mapping[str, int]) -> list[int]:
@@ -206,11 +232,10 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
 
 def _small_tiles(kernel: Kernel, level: int) -> Tiling:
     """The tiles of a level, small; one that cuts nothing, as large as its label, goes on cutting nothing."""
-    most = _largest_tile(kernel, level)
     extents = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
 
     def small(cut: Cut) -> Cut:
-        sizes = (cut.size, extents[cut.label])
+        most, sizes = _largest_tile(kernel, level, _shared(kernel, cut.label)), (cut.size, extents[cut.label])
         if isinstance(sizes[0], int) and isinstance(sizes[1], int) and sizes[0] >= sizes[1]:
             return cut._replace(size=MOST_POINTS)
         return cut._replace(size=min(cut.size, most) if isinstance(cut.size, int) else most)
@@ -247,9 +272,11 @@ def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[
     tables = dict(sorted(looked_up, key=lambda pair: -pair[1]))  # of several tables the smallest: rows that all have
     found: dict[str, Any] = {}
     runs = {name: kernel.repeat for kernel in program.kernels for name in kernel.needed}
+    ends = valid_axes(program.kernels, carried(program.loops))  # padding is no input
+    once = {*program.shared, *[into for _, into in carried(program.loops)]}
     for item in program.inputs:
-        shape = tuple([int(extent) for extent in item.extents])
-        own = item.name not in program.shared and runs[item.name] != 1
+        shape = tuple([int(extent) for extent in valid_shape(item, ends)])
+        own = item.name not in once and runs[item.name] != 1
         shape = (int(runs[item.name]), *shape) if own else shape
         low, high = (0, tables[item.name]) if item.name in tables else (-3, 4)
         found[item.name] = random.integers(low, high, size=shape).astype(float)

@@ -27,7 +27,7 @@ from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format
 from perfmodel.simulation.looping import Looping
-from perfmodel.simulation.points import Held, allowed_points, computed, empty_padding, operand
+from perfmodel.simulation.points import Held, allowed_points, computed, empty, operand
 from perfmodel.simulation.rounding import Rounding, rounded, scales, unscaled
 from perfmodel.simulation.running import cropped, inputs_of, scalars_of
 from perfmodel.simulation.spreading import spread
@@ -103,7 +103,7 @@ def _made(op: Op, memory: Mapping[str, Bounded], scalars: Mapping[str, float], s
     else:
         found = _reduced(op, operands, allowed, order, form if spilled else None)
     for part in (found.values, found.error):
-        empty_padding(op, part)
+        empty(op, part)
     found = _stored(found, form)
     return found if form.block is None else _stored(found, form)  # a block that tiles cut is rounded once more
 

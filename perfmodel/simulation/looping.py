@@ -11,6 +11,9 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
 from perfmodel.graph.repeating import Repetition, runs_of
 
+# A run takes a tenth of a millisecond or more: beyond this many, minutes.
+MOST_RUNS = 2**18
+
 
 @dataclass(frozen=True, slots=True)
 class Looping:
@@ -41,6 +44,12 @@ class Looping:
                     f"simulate: {kernel.name!r} runs {kernel.repeat} times, and nothing says what one run hands to the "
                     "next; p.repeat(times, carry=...) does"
                 )
+        runs = sum([int(kernel.repeat) for kernel in self.program.kernels])
+        if runs > MOST_RUNS:
+            raise PerfModelError(
+                f"simulate: {self.program.name} runs {runs} kernels one by one; at most {MOST_RUNS}: repeat fewer "
+                "times (what is counted of one run is the same in each)"
+            )
         self._kernels(self.program.kernels, self.program.loops, 0)
 
     def _kernels(self, kernels: tuple[Kernel, ...], loops: tuple[Repetition, ...], number: int) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from perfmodel.errors import PerfModelError
 from perfmodel.graph.indexing import Affine, Gathered, Index
+from perfmodel.graph.masks import Mask
 from perfmodel.graph.nodes import Access, Op
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
-from perfmodel.graph.splits import bound_indices
+from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
 from perfmodel.simulation.numerics import functions, reductions
 
 
@@ -41,9 +42,7 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
         return None
     found = np.ones(shape, dtype=bool)
     if op.mask is not None:
-        extents = dict(op.space)
-        pairs = op.mask.array(int(extents[op.mask.query]), int(extents[op.mask.key]))
-        found = found & pairs[grid[op.mask.query], grid[op.mask.key]]
+        found = found & _allowed_pairs(op, op.mask, grid)
     for item in op.padded:
         found = found & (grid[item.label] < int(item.extent))
     for index, extent in bound:
@@ -52,16 +51,47 @@ def allowed_points(op: Op, grid: Mapping[str, Any], shape: tuple[int, ...]) -> A
     return found
 
 
-def empty_padding(op: Op, values: Any) -> None:
-    """Put zeros where an op's output holds padding.
+def _allowed_pairs(op: Op, mask: Mask, grid: Mapping[str, Any]) -> Any:
+    """Which pairs of the grid's rows and keys a mask of an op allows, its keys in parts or not."""
+    import numpy as np
 
-    >>> from perfmodel import matmul
-    >>> empty_padding(matmul(2, 2, 2).ops[0], None)
+    queries, keys = [int(extent) for extent in mask_extents(op, mask)]
+    split = key_bound(op)
+    place = grid[mask.key] if split is None else np.minimum(_place(split.index, grid, {}), keys - 1)
+    return mask.array(queries, keys)[grid[mask.query], place]
+
+
+def empty(op: Op, values: Any) -> None:
+    """Put zeros where an op's output holds padding, and where a reduction's has pairs that its mask does not allow.
+
+    No maximum and no product begins in either.
+
+    >>> import numpy as np
+    >>> from perfmodel import einsum, max, program, tensor
+    >>> from perfmodel.graph.masks import causal
+    >>> operands = tensor("A", {"q": 2, "b": 2, "d": 2}), tensor("B", {"kv": 2, "d": 2})
+    >>> y = max(einsum("q b d, kv d -> q kv b", *operands, mask=causal()), "b")
+    >>> values = np.full((2, 2), -np.inf)
+    >>> empty(program(y).ops[1], values)
+    >>> values.tolist()
+    [[-inf, 0.0], [-inf, -inf]]
     """
     labels = op.output.tensor.labels
     for item in [item for item in op.padded if item.label in labels]:
         past = [slice(int(item.extent), None) if label == item.label else slice(None) for label in labels]
         values[tuple(past)] = 0.0
+    if op.mask is not None and op.kind == "reduce":
+        _empty_masked(op, op.mask, values)
+
+
+def _empty_masked(op: Op, mask: Mask, values: Any) -> None:
+    import numpy as np
+
+    split, labels = key_bound(op), op.output.tensor.labels
+    keys = () if split is None else tuple([label for label, _ in split.index.terms])
+    if {mask.query, mask.key, *keys} <= set(labels):
+        grid = {label: along(np.arange(values.shape[n]), n, len(labels)) for n, label in enumerate(labels)}
+        values[~np.broadcast_to(_allowed_pairs(op, mask, grid), values.shape)] = 0.0
 
 
 def along(values: Any, place: int, rank: int) -> Any:

@@ -105,6 +105,14 @@ def _whole(values: Any, form: Format) -> Any:
     return np.clip(np.rint(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)), least, most)
 
 
+def _symmetric(values: Any, form: Format) -> Any:
+    """Integers without the least one, which MXINT8 may leave out (OCP MX, section 5.3.4): -x is held where x is."""
+    import numpy as np
+
+    most = float(form.max_finite or 0)
+    return np.clip(np.rint(values), -most, most)
+
+
 def _floats(values: Any, form: Format) -> Any:
     import numpy as np
 
@@ -146,8 +154,9 @@ def _by_block(values: Any, form: Format, block: int) -> Any:
     blocks = padded.reshape(*rows.shape[:-1], -1, block)
     element = unscaled(form)
     scale = scales(np.max(np.where(np.isfinite(blocks), np.abs(blocks), 0.0), axis=-1, keepdims=True), form)
-    found = np.where(scale > 0, _floats(blocks / np.where(scale > 0, scale, 1.0), element) * scale, 0.0)
-    if element.encoding == "finite":  # no NaN of its own: the scale's
+    near = _symmetric if element.kind == "int" else _floats
+    found = np.where(scale > 0, near(blocks / np.where(scale > 0, scale, 1.0), element) * scale, 0.0)
+    if element.encoding in ("finite", "signed"):  # no NaN of its own: the scale's
         found = np.where(np.isnan(blocks).any(axis=-1, keepdims=True), np.nan, found)
     return found.reshape(padded.shape)[..., :count].reshape(values.shape)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import Size
+from perfmodel.graph.arguments import is_one_of
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nested import Nested
@@ -105,7 +106,7 @@ def _watched(program: Program, watch: Iterable[str]) -> frozenset[str]:
     made = [op.output.tensor.name for op in program.ops]
     names = [watch] if isinstance(watch, str) else list(watch) if isinstance(watch, Iterable) else None
     for name in [watch] if names is None else names:
-        if name not in made:
+        if not is_one_of(name, made):
             raise LabelError(
                 f"simulate: watch={watch!r}: {program.name} makes {listed(made)}{did_you_mean(str(name), made)}"
             )
@@ -186,10 +187,11 @@ def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tup
     inputs = {item.name: item for item in program.inputs}
     _check_given(list(inputs), arrays)
     runs = {name: int(kernel.repeat) for kernel in program.kernels for name in kernel.needed if name in inputs}
+    once = {*program.shared, *[into for _, into in carried(program.loops)]}
     memory, apart = {}, {}
     ends = valid_axes(program.kernels, carried(program.loops))
     for name, item in inputs.items():
-        own = 1 if name in program.shared else runs[name]
+        own = 1 if name in once else runs[name]
         shape = tuple([int(extent) for extent in valid_shape(item, ends)])
         values = _filled_up(_shaped(item, shape, arrays[name], own), item.extents)
         found = how.stored(values, item.format)

@@ -62,7 +62,12 @@ def _called(given: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
         import numpy
 
         count = len(next(iter(sizes.values())))
-        found = numpy.asarray(given(**sizes))
+        try:
+            found = numpy.asarray(given(**sizes))
+        except TypeError as error:
+            raise ExpressionError(
+                f"suggest: where: {error}; the function gets arrays by name: {listed(sizes)}"
+            ) from None
         if found.dtype != bool or found.shape not in ((), (count,)):
             raise ExpressionError(
                 f"suggest: where: the function returned {found.dtype} of shape {found.shape}; expected {count} bools: "

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from perfmodel.effects.quantization import blocks
-from perfmodel.effects.waves import last_wave_fill
+from perfmodel.effects.tile_quantization import blocks
+from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.estimation import Estimate
 from perfmodel.expressions import evaluate
 from perfmodel.graph.programs import Program

@@ -198,6 +198,7 @@ class Suggestions:
         suggest(matmul) on a100-sxm-80gb: 179 sizes tried, 179 allowed, 179 estimated in full
         """
         chips = ", ".join([each.name for each in self.asked.machines])
+        least = dict.fromkeys([text for each in self.wanted.estimates for text in each.not_modelled if each.is_least])
         lines = [
             f"suggest({self.asked.program.name}) on {chips}: {self.tried} sizes tried, {self.allowed} allowed, "
             f"{self.estimated} estimated in full",
@@ -207,6 +208,7 @@ class Suggestions:
         for place, each in enumerate(self.rows, 1):
             lines.append(f"  {place:<10} {_line(each)}")
             lines += [f"             {text}" for text in each.why]
+        lines += [f"  left out   {text}" for text in least]
         front = "; ".join([_sizes(each) + f" x {each.gain:.3g}" for each in self.front])
         return Text("\n".join([*lines, f"  front      {front}"]))
 

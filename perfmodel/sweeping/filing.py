@@ -52,6 +52,8 @@ def sweep_to(
     ...     len(list(written.glob("*.parquet"))), int(pandas.read_parquet(written)["flops"].sum())
     (3, 6050)
     """
+    if not isinstance(folder, (str, Path)):
+        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
     asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
     said = {"rows": len(asked), "block": checked_block(block), "digest": digest((asked, block))}
     place = Path(folder)

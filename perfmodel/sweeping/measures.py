@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import sympy
@@ -31,7 +31,9 @@ COUNTS = (
     "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
     "footprint_bytes", "memory_bytes", "intensity",
 )  # fmt: skip
-TIMES = ("time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "tile_m", "tile_n", "tile_splits")
+TIMES = (
+    "time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "is_least", "tile_m", "tile_n", "tile_splits",
+)  # fmt: skip
 DEFAULT_COUNTS = ("flops", "bytes", "intensity")
 DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s", "bound")
 _RATES = {"flops_per_s": "flops", "bytes_per_s": "bytes"}
@@ -47,7 +49,7 @@ def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
     known = COUNTS + (TIMES if timed else ())
     if given is None:
         return DEFAULT_COUNTS + (DEFAULT_TIMES if timed else ())
-    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+    names = tuple(dict.fromkeys(given)) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if not names:
         raise ExpressionError(f"sweep: no quantity is asked for; there are {listed(known)}")
     for name in names:
@@ -164,6 +166,8 @@ def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -
         return _filled(0 if timed.tiles is None else getattr(timed.tiles, _TILES[name]), count).astype("int64")
     if name == "bound":
         return timed.bound_codes
+    if name == "is_least":
+        return numpy.full(count, bool(timed.unknown))
     if name not in _RATES:
         return _filled(getattr(timed, name), count)
     seconds = _filled(timed.time_s, count)

@@ -44,7 +44,8 @@ def sweep(
     "transform" (functions from program to program). ``subject`` may be a function of the names instead: it is called
     for each point. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops, bytes,
     intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, bound, tile_m, ...; ``effects``,
-    ``protocol`` and ``tile`` are those of ``estimate``. ``executor`` is any of ``concurrent.futures`` or with its
+    ``protocol`` and ``tile`` are those of ``estimate`` (``is_least`` says where a work has no known rate, and is left
+    out). ``executor`` is any of ``concurrent.futures`` or with its
     ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
 
     >>> from perfmodel import matmul
@@ -97,7 +98,7 @@ def question(
 def _several(on: Any) -> list[Any]:
     if on is None:
         return []
-    return [on] if isinstance(on, (str, Path, Machine)) else list(on)
+    return [on] if isinstance(on, (str, Path, Machine)) or not isinstance(on, Iterable) else list(on)
 
 
 def answers(asked: Question, block: int, executor: Any, shown: Progress) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,6 @@ from perfmodel.errors import (
     TransformError,
 )
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import total_held
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Table as Shown, plain_dict, quantity
 from perfmodel.tile_search.choices import Axis, axes_of, labels_cut, number_of, room_of
@@ -190,7 +189,7 @@ def _largest_block(program: Program, kernels: Sequence[Kernel], axes: Sequence[A
     """The footprint of the largest block of the kernels that were cut."""
     labels = {axis.label for axis in axes}
     cut = {kernel.name for kernel in kernels if labels & {axis.label for op in kernel.ops for axis in op.space}}
-    return max([total_held(item.held) for item in program.counted if item.kernel.name in cut])
+    return max([item.held_bytes for item in program.counted if item.kernel.name in cut])
 
 
 def _row(axes: Sequence[Axis], table: Table, place: int) -> tuple[int, ...]:

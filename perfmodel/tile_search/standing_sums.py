@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -69,8 +70,12 @@ def _sums(item: sympy.Sum, values: Mapping[str, Array]) -> Array:
     return found
 
 
+@lru_cache(maxsize=64)
 def _term(item: sympy.Sum) -> tuple[Compiled, list[str]]:
-    """What is added up, compiled, and its names for the numbers of the terms, which begin at 1 there."""
+    """What is added up, compiled, and its names for the numbers of the terms, which begin at 1 there.
+
+    Every set of labels that stay whole asks for the same sums.
+    """
     first = [dims(f"term_{place}") for place in range(len(item.limits))]
     moved = {index: symbol - 1 for (index, _, _), symbol in zip(item.limits, first, strict=True)}
     inside = item.function.xreplace(moved)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from perfmodel.errors import FormatError, did_you_mean, listed
+from perfmodel.graph.arguments import mapping_given
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.nodes import Op, Tensor
 from perfmodel.graph.programs import Program
@@ -36,7 +37,10 @@ def cast(
     (16842752, 'fp8_e4m3')
     """
     checked_program(program, "cast")
-    wanted = {name: format(found) for name, found in {**(tensors or {}), **named}.items()}
+    wanted = {
+        name: format(found)
+        for name, found in {**mapping_given(tensors, "cast: tensors", "{'W': 'fp8_e4m3'}"), **named}.items()
+    }
     everywhere = None if dtype is None else format(dtype)
     arithmetic = {"compute": compute, "accumulate": accumulate}
     said = {name: format(found) for name, found in arithmetic.items() if found is not None}

@@ -46,7 +46,7 @@ def factored(ops: Sequence[Op], label: str, leaving: Collection[str], names: Fre
     work = _Factoring(label, late, names)
     for op in ops:
         work.take(op)
-    return _alive(work.ops, leaving)
+    return alive(work.ops, leaving)
 
 
 @dataclass
@@ -124,7 +124,7 @@ class _Factoring:
         kind, function = ("reduce", "sum") if op.kind == "contract" and len(inputs) == 1 else (op.kind, op.function)
         self._keep(replace(op, kind=kind, function=function, inputs=inputs, output=Access(made, made.labels)))
         total = made
-        guarded = op.mask is not None and not _every_row_has_a_key(op, op.mask)
+        guarded = op.mask is not None and not every_row_has_a_key(op, op.mask)
         for place, factor in enumerate(factors):
             last = place == len(factors) - 1 and not guarded
             item = (Access(made, made.labels), factor.by)
@@ -154,8 +154,14 @@ def _labels(item: Access | Scalar) -> set[str]:
     return {label for index in item.index for label in labels_in(index)}
 
 
-def _every_row_has_a_key(op: Op, mask: Mask) -> bool:
-    """Whether each result of a masked sum has a term."""
+def every_row_has_a_key(op: Op, mask: Mask) -> bool:
+    """Whether each result of a masked sum has a term.
+
+    >>> from perfmodel import attention
+    >>> op = attention(4, 3, 2, causal=True).ops[-1]  # the first of 4 rows sees none of 3 keys
+    >>> every_row_has_a_key(op, op.mask)
+    False
+    """
     extents = dict(op.space)
     queries, keys = extents[mask.query], extents[mask.key]
     if mask.query in op.reduced:
@@ -163,8 +169,13 @@ def _every_row_has_a_key(op: Op, mask: Mask) -> bool:
     return mask.rows(queries, keys) == (0, queries)
 
 
-def _alive(ops: Sequence[Op], leaving: Collection[str]) -> tuple[Op, ...]:
-    """The ops whose results are used."""
+def alive(ops: Sequence[Op], leaving: Collection[str]) -> tuple[Op, ...]:
+    """The ops whose results are used.
+
+    >>> from perfmodel import attention
+    >>> [op.name for op in alive(attention(4, 4, 2).ops, ["max"])]
+    ['scores', 'max']
+    """
     wanted = set(leaving)
     found = []
     for op in reversed(ops):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
+from perfmodel.graph.arguments import names_given
 from perfmodel.graph.indexing import FreshNames, Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op, Tensor
@@ -16,7 +17,7 @@ from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tracing import check_labels, named_ops, ops_in_order
 from perfmodel.transforms.backward import Backward
 from perfmodel.transforms.casting import refitted
-from perfmodel.transforms.selecting import checked_program, names_given
+from perfmodel.transforms.selecting import checked_program
 
 Names = str | Iterable[str] | None
 

@@ -9,13 +9,12 @@ from typing import Any
 from perfmodel.errors import LabelError, TransformError, listed
 from perfmodel.expressions import Size, ceil_div, product, size
 from perfmodel.graph.indexing import Affine
-from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import Padding
 from perfmodel.graph.programs import Program
-from perfmodel.graph.rebinding import Measure, changed_kernels, measures
+from perfmodel.graph.rebinding import Measure, measures
 from perfmodel.graph.repeating import carried
-from perfmodel.graph.resizing import paddings_of, resized_kernels
+from perfmodel.graph.resizing import padded_kernels, paddings_of
 from perfmodel.graph.scattering import scatters
 from perfmodel.graph.splits import bound_indices
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
@@ -26,7 +25,8 @@ def pad(program: Program, only: Only = None, **labels: Any) -> Program:
 
     The tensors that a label measures grow with it and hold zeros past its end; no value changes, and reductions
     leave the padding out. Issued work, bytes and memory grow, ``flops`` and ``macs`` do not. A multiple that divides
-    the extent changes nothing. Labels that measure the same axis are padded together.
+    the extent changes nothing, until ``at`` takes the label to another extent. Labels that measure the same axis are
+    padded together.
 
     Raises ``TransformError`` for a label that a mask or a roll uses, for an op that is split, for a kernel that is
     tiled (pad first, then tile), and where ``only`` leaves out a kernel that uses the label or a tensor that grows.
@@ -50,19 +50,23 @@ def pad(program: Program, only: Only = None, **labels: Any) -> Program:
     selected = {kernel.name for kernel in chosen(program, only, "pad")}
     known = paddings_of(program.kernels)
     found: dict[str, Padding] = {}
+    idle = {item.label: item for item in program.idle}
     for measure in measures(program.kernels, carried(program.loops)):
         multiple = _multiple(measure, multiples)
         if multiple is None:
             continue
         label = measure.labels[0]
         extent = program.labels[label]
-        if product([multiple, ceil_div(extent, multiple)]) == extent:
-            continue
-        _check(program, measure, selected)
         before = known.get(label, Padding(label, extent, ()))
-        found.update({name: Padding(name, before.extent, (*before.multiples, multiple)) for name in measure.labels})
+        further = {name: Padding(name, before.extent, (*before.multiples, multiple)) for name in measure.labels}
+        if product([multiple, ceil_div(extent, multiple)]) != extent:
+            _check(program, measure, selected)
+            found.update(further)
+        elif not before.multiples and _allowed(program, measure, selected):
+            idle.update(further)
     said = [f"{label}={value}" for label, value in labels.items()] + [f"only={only!r}"] * (only is not None)
-    return program.rewritten(_padded(program, found), f"pad({', '.join(said)})")
+    kernels = padded_kernels(program.kernels, found, carried(program.loops))
+    return replace(program.rewritten(kernels, f"pad({', '.join(said)})"), idle=tuple(idle.values()))
 
 
 def _multiple(measure: Measure, multiples: Mapping[str, Size]) -> Size | None:
@@ -72,17 +76,6 @@ def _multiple(measure: Measure, multiples: Mapping[str, Size]) -> Size | None:
         pairs = ", ".join(f"{label}={value}" for label, value in asked.items())
         raise LabelError(f"pad: {listed(asked)} measure the same axis, which is padded to one multiple; got {pairs}")
     return next(iter(asked.values()), None)
-
-
-def _padded(program: Program, paddings: Mapping[str, Padding]) -> tuple[Kernel, ...]:
-    """Its kernels in which these labels run to their multiples, and the axes that they measure too."""
-
-    def marked(op: Op) -> Op:
-        own = {**{item.label: item for item in op.padded}, **paddings}
-        return replace(op, padded=tuple([own[label] for label, _ in op.space if label in own]))
-
-    ends = {label: item.extent for label, item in paddings.items()}
-    return resized_kernels(changed_kernels(program.kernels, marked), ends, carried(program.loops))
 
 
 def _check(program: Program, measure: Measure, selected: set[str]) -> None:
@@ -103,6 +96,15 @@ def _check(program: Program, measure: Measure, selected: set[str]) -> None:
             raise TransformError(f"pad: kernel {kernel.name!r} is tiled; pad first, then tile")
         for op in ops:
             _check_op(op, measure)
+
+
+def _allowed(program: Program, measure: Measure, selected: set[str]) -> bool:
+    """Whether labels could be padded."""
+    try:
+        _check(program, measure, selected)
+    except TransformError:
+        return False
+    return True
 
 
 def _touches(op: Op, measure: Measure) -> bool:

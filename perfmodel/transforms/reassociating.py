@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size
+from perfmodel.graph.arguments import names_given
 from perfmodel.graph.indexing import Axis, FreshNames
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.masks import Mask
@@ -15,7 +16,7 @@ from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format, format, widest
 from perfmodel.transforms.repeating import without_dead_ops
-from perfmodel.transforms.selecting import checked_program, names_given
+from perfmodel.transforms.selecting import checked_program
 
 
 def reassociate(program: Program, *tensors: str) -> Program:

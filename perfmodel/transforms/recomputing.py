@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
+from perfmodel.graph.arguments import names_given
 from perfmodel.graph.indexing import FreshNames
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
 from perfmodel.transforms.repeating import Repeats, reading, shift_of, without_dead_ops
-from perfmodel.transforms.selecting import checked_program, names_given
+from perfmodel.transforms.selecting import checked_program
 
 
 def recompute(

@@ -23,21 +23,6 @@ def checked_program(program: object, verb: str) -> None:
         raise TransformError(f"{verb}: expected a program, got {program!r}; pm.program(y) makes one of tensors")
 
 
-def names_given(given: object, what: str) -> tuple[str, ...]:
-    """One name, or several, as a tuple.
-
-    >>> names_given("x", "grad: wrt="), names_given(["x", "w"], "grad: wrt=")
-    (('x',), ('x', 'w'))
-    >>> names_given(3, "grad: wrt=")
-    Traceback (most recent call last):
-    perfmodel.errors.LabelError: grad: wrt=3: expected a name or several
-    """
-    found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
-    if not all(isinstance(name, str) for name in found):
-        raise LabelError(f"{what}{str(given)[:80]}: expected a name or several")
-    return tuple([str(name) for name in found])
-
-
 def chosen(program: Program, only: Only, verb: str) -> tuple[Kernel, ...]:
     """The kernels that ``only`` names: by kernel, op, stage, or a dotted part of a stage. All for None.
 

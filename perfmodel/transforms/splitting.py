@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, TransformError, did_you_mean, listed
-from perfmodel.expressions import Size, ceil_div, product, size
-from perfmodel.graph.indexing import Affine, Axis, FreshNames, Index, labels_in
+from perfmodel.expressions import Size, ceil_div, size
+from perfmodel.graph.arguments import is_one_of
+from perfmodel.graph.indexing import FreshNames
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Access, Op, Tensor
-from perfmodel.graph.operands import Scalar
+from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
-from perfmodel.graph.scattering import scatters
 from perfmodel.graph.tilings import Cut, Tiling
+from perfmodel.transforms.parting import Names, Part, combined, partial_of, with_places
+from perfmodel.transforms.running_parts import RunningParts
 from perfmodel.transforms.selecting import Only, checked_program, chosen
 from perfmodel.transforms.tiling import checked_kernel
 
-_COMBINED = {"multiply-add": "sum", "mean": "sum"}  # what adds up partial results, where it is not the same again
 _COMBINES = ("kernel", "atomic")
 
 
@@ -31,11 +31,20 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     divided in the end. ``k_part`` is a label like any other: ``tile(p, grid={"k_part": 1, ..}, only="matmul")`` runs
     the parts apart (split-K). Within a part the label keeps its name, or is ``k_inner`` where other ops have k whole.
 
+    A kernel that is ``online`` over the label keeps running results in each part (a maximum, and sums that follow it).
+    The second kernel takes the maximum of all parts, scales the sums of each by exp(its maximum - that of all) and adds
+    them; what stood behind the loop follows, and values over the label that are wanted are made again. (Scores that are
+    minus infinity all through a part have no exp(x - maximum) there: leave them out by a mask, which has.) With
+    ``tile(p, grid={"kv_part": 1}, stream={"kv": ..}, only="attention")`` that is flash-decoding (Dao et al. 2023,
+    https://pytorch.org/blog/flash-decoding/).
+
     ``combine="atomic"`` keeps one kernel, whose blocks along k add to the result in memory: it is a tile of
     ``ceil(K/4)`` in the grid, as ``tile(p, grid={"k": ..}, atomic=["k"])`` makes it (in the tiles that there are).
 
-    Refused: labels that nothing reduces, more parts than elements, labels of windows, rolls, look-ups and masks,
-    ops that are padded, and kernels that are tiled already (split first; by atomics, tiled or not).
+    Keys of a mask keep their positions in parts; a part without an allowed pair holds what its reduction begins with.
+
+    Refused: labels that nothing reduces, more parts than elements, labels of windows, rolls and look-ups, the rows of a
+    mask, ops that are padded, and kernels that are tiled already (split first; by atomics, tiled or not).
 
     >>> from perfmodel import matmul
     >>> p = split(matmul(64, 64, 4096, dtype="fp32"), k=4)
@@ -43,9 +52,15 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     [('matmul', ('C_partial',)), ('matmul_combine', ('C',))]
     >>> p.flops == 2 * 64 * 64 * 4096 + 4 * 64 * 64, p.elements_written == (4 + 1) * 64 * 64
     (True, True)
+
+    >>> from perfmodel import attention, fuse, online
+    >>> plain = online(fuse(attention(1, 4096, 64)), "kv")
+    >>> p = split(plain, kv=8)
+    >>> p.kernels[1].needed, p.flops == plain.flops + 8 * (2 * 64 + 4)
+    (('max_partial', 'sum_partial', 'O_sum_partial'), True)
     """
     checked_program(program, "split")
-    if combine not in _COMBINES:
+    if not is_one_of(combine, _COMBINES):
         raise TransformError(f"split: combine={combine!r} is not one of {listed(_COMBINES)}")
     parts = {label: size(value, f"split: {label}") for label, value in labels.items()}
     if not parts:
@@ -59,14 +74,14 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     return program.rewritten(found, f"split({', '.join(said)})")
 
 
-def reductions_over(kernel: Kernel, labels: Mapping[str, Size]) -> list[Op]:
+def reductions_over(kernel: Kernel, labels: Collection[str]) -> list[Op]:
     """The ops of a kernel that reduce any of these labels.
 
     >>> from perfmodel import matmul
-    >>> [op.name for op in reductions_over(matmul(4, 4, 4).kernels[0], {"k": 2})]
+    >>> [op.name for op in reductions_over(matmul(4, 4, 4).kernels[0], ["k"])]
     ['matmul']
     """
-    return [op for op in kernel.ops if op.kind in ("reduce", "contract") and set(op.reduced) & labels.keys()]
+    return [op for op in kernel.ops if op.kind in ("reduce", "contract") and set(op.reduced) & set(labels)]
 
 
 def _check_asked(program: Program, kernels: Sequence[Kernel], label: str, number: Size) -> None:
@@ -76,7 +91,7 @@ def _check_asked(program: Program, kernels: Sequence[Kernel], label: str, number
         raise LabelError(
             f"split: {program.name} has no label {label!r}; its labels are {listed(known)}{did_you_mean(label, known)}"
         )
-    ops = [op for kernel in kernels for op in reductions_over(kernel, {label: number})]
+    ops = [op for kernel in kernels for op in reductions_over(kernel, [label])]
     if not ops:
         reduced = dict.fromkeys([name for kernel in kernels for op in kernel.ops for name in op.reduced])
         raise LabelError(f"split: nothing reduces {label!r}; reduced are {listed(reduced)}")
@@ -88,112 +103,62 @@ def _check_asked(program: Program, kernels: Sequence[Kernel], label: str, number
             raise DimensionError(f"split: {label}={number}: {op.name!r} reduces {extent} elements, fewer than parts")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One label that is cut: the label of its parts, that within a part, how many there are, how long they are."""
-
-    label: str
-    part: str
-    inner: str
-    number: Size
-    length: Size
-
-    @property
-    def axes(self) -> tuple[Axis, Axis]:
-        return Axis(self.part, self.number), Axis(self.inner, self.length)
-
-    @property
-    def index(self) -> Affine:
-        return Affine(((self.part, self.length), (self.inner, 1)), bound=True)
-
-
 class _Splitter:
     """Cuts the ops of a program, under names that are free in it."""
 
     def __init__(self, program: Program, kernels: Sequence[Kernel], parts: Mapping[str, Size]) -> None:
-        self.parts = parts
-        cut = {op.name for kernel in kernels for op in reductions_over(kernel, parts)}
+        self.parts, self.leaving = parts, program.leaving
+        self.free = Names(program.tensors, [op.name for op in program.ops], [kernel.name for kernel in program.kernels])
         labels = FreshNames(program.labels)
-        self.tensors, self.ops = FreshNames(program.tensors), FreshNames([op.name for op in program.ops])
-        self.kernels = FreshNames([kernel.name for kernel in program.kernels])
         self.names: dict[str, tuple[str, str]] = {}
         for label in parts:
-            whole = any(label in dict(op.space) and not _cuts(op, label, cut) for op in program.ops)
+            cut = {op.name for kernel in kernels for op in self._in_parts(kernel, label)}
+            whole = any(label in dict(op.space) and op.name not in cut for op in program.ops)
             part, inner = labels.fresh(f"{label}_part"), labels.fresh(f"{label}_inner") if whole else label
             self.names[label] = (part, inner)
 
-    def halves(self, op: Op) -> tuple[Op, list[Op]]:
-        """The op that makes partial results, and those that make its result of them."""
-        found = [self._part(op, axis) for axis in op.space if axis.label in self.parts and axis.label in op.reduced]
-        _check_splittable(op, [part.label for part in found])
-        made = op.output.tensor
-        parts = tuple([part.axes[0] for part in found])
-        partial = Tensor(self.tensors.fresh(f"{made.name}_partial"), (*parts, *made.axes), op.accumulate)
-        function = "sum" if op.function == "mean" else op.function
-        first = replace(
-            op,
-            function=function,
-            inputs=tuple([_access(item, found) if isinstance(item, Access) else item for item in op.inputs]),
-            output=partial.access,
-            space=_space(op.space, found),
-        )
-        return first, self._combining(op, partial, parts)
+    def _in_parts(self, kernel: Kernel, label: str) -> Sequence[Op]:
+        """The ops of a kernel that run in parts of a label alone."""
+        if label not in kernel.online:
+            return reductions_over(kernel, [label])
+        loop = RunningParts(kernel, label, self.leaving)
+        return [op for op in loop.within if op not in loop.again]
 
-    def _part(self, op: Op, axis: Axis) -> _Part:
-        number = self.parts[axis.label]
-        return _Part(axis.label, *self.names[axis.label], number, ceil_div(axis.extent, number))
-
-    def _combining(self, op: Op, partial: Tensor, parts: tuple[Axis, ...]) -> list[Op]:
-        made = op.output.tensor
-        mask = op.mask if op.mask is not None and {op.mask.query, op.mask.key} <= set(made.labels) else None
-        adds = replace(
-            op,
-            name=self.ops.fresh(f"{op.name}_combine"),
-            kind="reduce",
-            function=_COMBINED.get(op.function, op.function),
-            inputs=(partial.access,),
-            space=(*made.axes, *parts),
-            mask=mask,
-            stage=op.stage and f"{op.stage}_combine",
-            compute=op.accumulate,
-        )
-        if op.function != "mean":
-            return [adds]
-        points = product([axis.extent for axis in op.space if axis.label in op.reduced])
-        if not isinstance(points, int):
-            raise DimensionError(
-                f"split: {op.name!r} is a mean over {points} elements: its parts are summed and divided by a number; "
-                "bind the symbols with p.at(...)"
-            )
-        whole = Tensor(self.tensors.fresh(f"{made.name}_sum"), made.axes, op.accumulate)
-        divides = replace(
-            adds,
-            name=self.ops.fresh(f"{op.name}_divide"),
-            kind="map",
-            function="div",
-            inputs=(whole.access, Scalar(points)),
-            space=made.axes,
-        )
-        return [replace(adds, output=whole.access), divides]
-
-    def cut(self, kernel: Kernel) -> list[Kernel]:
+    def cut(self, kernel: Kernel, labels: Collection[str], leaving: frozenset[str]) -> list[Kernel]:
         """A kernel as those that follow each other: partial results, then what needs them combined, and so on."""
-        if not reductions_over(kernel, self.parts):
+        if not reductions_over(kernel, labels):
             return [kernel]
         if kernel.tiles:
             raise TransformError(f"split: kernel {kernel.name!r} is tiled; split first, then tile (k_part is a label)")
+        running = [label for label in labels if label in kernel.online and reductions_over(kernel, [label])]
+        if not running:
+            return self._in_turns(kernel, labels)
+        rest = [label for label in labels if label != running[0]]
+        loop = RunningParts(kernel, running[0], leaving)
+        first, second = loop.kernels(self.names[running[0]], self.parts[running[0]], self.free)
+        return [*self.cut(first, rest, leaving | {*second.needed}), *self.cut(second, rest, leaving)]
+
+    def _in_turns(self, kernel: Kernel, labels: Collection[str]) -> list[Kernel]:
+        """Reductions that wait for each other are combined one after another."""
         turn: dict[str, int] = {}  # after how many combinations each result is there
         turns: list[list[Op]] = [[]]
         for op in kernel.ops:
             mine = max([turn.get(access.tensor.name, 0) for access in op.reads], default=0)
-            first, after = self.halves(op) if op in reductions_over(kernel, self.parts) else (op, [])
+            first, after = self._halves(op, labels) if op in reductions_over(kernel, labels) else (op, [])
             turns += [[]] if after and len(turns) == mine + 1 else []
             turns[mine].append(first)
             if after:
                 turns[mine + 1] += after
             turn[op.output.tensor.name] = mine + bool(after)
-        names = [kernel.name, *[self.kernels.fresh(f"{kernel.name}_combine") for _ in turns[1:]]]
+        names = [kernel.name, *[self.free.kernels.fresh(f"{kernel.name}_combine") for _ in turns[1:]]]
         return [replace(kernel, name=name, ops=tuple(ops)) for name, ops in zip(names, turns, strict=True)]
+
+    def _halves(self, op: Op, labels: Collection[str]) -> tuple[Op, list[Op]]:
+        """The op that makes partial results, and those that make its result of them."""
+        cut = [axis for axis in op.space if axis.label in labels and axis.label in op.reduced]
+        found = [Part.of(axis, self.names[axis.label], self.parts[axis.label]) for axis in cut]
+        first = partial_of(with_places(op, found), found, self.free.tensors.fresh(f"{op.output.tensor.name}_partial"))
+        return first, combined(op, first.output.tensor, tuple([part.axes[0] for part in found]), self.free)
 
 
 def _by_kernel(program: Program, kernels: Sequence[Kernel], parts: Mapping[str, Size]) -> tuple[Kernel, ...]:
@@ -201,7 +166,7 @@ def _by_kernel(program: Program, kernels: Sequence[Kernel], parts: Mapping[str, 
     names = {kernel.name for kernel in kernels}
     found: list[Kernel] = []
     for kernel in program.kernels:
-        found += splitter.cut(kernel) if kernel.name in names else [kernel]
+        found += splitter.cut(kernel, list(parts), program.leaving) if kernel.name in names else [kernel]
     return tuple(found)
 
 
@@ -226,41 +191,3 @@ def _added(program: Program, kernel: Kernel, cuts: Mapping[str, Size]) -> Kernel
             )
     grid = (*outer.grid, *[Cut(label, length) for label, length in cuts.items()])
     return checked_kernel(program, kernel, replace(outer, grid=grid, atomic=(*outer.atomic, *cuts)), inner)
-
-
-def _cuts(op: Op, label: str, cut: set[str]) -> bool:
-    return op.name in cut and label in op.reduced
-
-
-def _space(space: tuple[Axis, ...], parts: Sequence[_Part]) -> tuple[Axis, ...]:
-    """The axes of the parts first, and each label within its parts."""
-    inner = {part.label: part.axes[1] for part in parts}
-    return (*[part.axes[0] for part in parts], *[inner.get(axis.label, axis) for axis in space])
-
-
-def _access(access: Access, parts: Sequence[_Part]) -> Access:
-    bound: dict[Index, Index] = {part.label: part.index for part in parts}
-    return Access(access.tensor, tuple([bound.get(index, index) for index in access.index]))
-
-
-def _check_splittable(op: Op, labels: Sequence[str]) -> None:
-    """Refuse labels that stand in a mask, or in an index that is not the label itself; and padded ops."""
-    if op.padded:
-        raise TransformError(
-            f"split: {op.name!r} is padded, and parts that end where their label does have no padding: split or pad, "
-            "not both"
-        )
-    if scatters(op):
-        raise TransformError(f"split: {op.name!r} adds into places that an index names: that is to come")
-    for label in labels:
-        if op.mask is not None and label in (op.mask.query, op.mask.key):
-            raise TransformError(
-                f"split: {op.name!r} is masked over {label!r}: positions within a part are not those of the mask"
-            )
-        for access in op.reads:
-            for index in access.index:
-                if not isinstance(index, str) and label in labels_in(index):
-                    raise TransformError(
-                        f"split: {op.name!r} reads {access.tensor.name!r} at {index}: {label!r} belongs to a window, a "
-                        "roll or a look-up"
-                    )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
+from perfmodel.graph.arguments import is_one_of
 from perfmodel.graph.indexing import FreshNames
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
@@ -35,7 +36,7 @@ def online(program: Program, label: str, only: Only = None) -> Program:
     (2162688, 1114112)
     """
     checked_program(program, "online")
-    if label not in program.labels:
+    if not is_one_of(label, program.labels):
         raise LabelError(
             f"online: {program.name} has no label {label!r}; its labels are {listed(program.labels)}"
             f"{did_you_mean(str(label), program.labels)}"

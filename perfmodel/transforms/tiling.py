@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from perfmodel.errors import CapacityError, LabelError, TransformError, did_you_mean, listed
+from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
 from perfmodel.expressions import Size, size
-from perfmodel.graph.holding import block_rows, largest_block
-from perfmodel.graph.kernel_counts import KernelCount
+from perfmodel.graph.arguments import is_one_of, names_given
+from perfmodel.graph.cuttings import Cutting
+from perfmodel.graph.fitting import check_room
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.memory import total_held
 from perfmodel.graph.needs import Need
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
-from perfmodel.transforms.fitting import advice
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
@@ -44,15 +44,16 @@ def tile(
     ``grid`` labels become blocks that run apart, ``stream`` labels loops inside a block, outermost first. Bare
     keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
     large as its extent is none. Each block asks for what its output tile needs: bytes are what blocks request, no
-    cache is assumed. ``spill`` names accumulators that are read and written on each outer trip, ``buffers=2``
-    stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks would repeat, and ``capacity_bytes``
-    refuses a block whose footprint exceeds it. ``atomic`` names reduced labels in the grid whose blocks combine in
-    memory a sum, a maximum or a minimum that only leaves the kernel: its identity is written once, and each block
-    reads and writes its part. Formulas in symbols take each loop to make two trips or more (``p.assumptions``);
-    ``p.at`` is exact at any size. An accumulator is held in its tensor's format: give that another
-    (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider on chip. A second tiling of a kernel
-    at one ``level`` replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those around
-    "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2".
+    cache is assumed. ``spill`` names accumulators that are read and written on each outer trip (and loaded where a
+    later loop reads them), ``buffers=2`` stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks
+    would repeat, and ``capacity_bytes`` refuses a block whose footprint exceeds it. ``atomic`` names reduced labels
+    in the grid whose blocks combine in memory a sum, a maximum or a minimum that only leaves the kernel: its identity
+    is written once, and each block reads and writes its part. Formulas in symbols take each loop to make two trips or
+    more (``p.assumptions``); ``p.at`` is exact at any size. An accumulator is held in its tensor's format: give that
+    another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider on chip. A second tiling of a
+    kernel at one ``level`` replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those
+    around "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2". Under a mask, tiles
+    without an allowed pair are skipped at every level; where outer tiles cut it, they are counted at given sizes.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
@@ -77,7 +78,7 @@ def tile(
     told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room, _atomic(atomic, blocks))
     bare = frozenset(cuts)
     kernels = [_cut(program, item, told, bare) if item.name in selected else item for item in program.kernels]
-    said = _said(grid or {}, stream or {}, cuts, level, spill, atomic, buffers, only)
+    said = _said(grid or {}, stream or {}, cuts, told, only)
     return program.rewritten(tuple(kernels), f"tile({said})")
 
 
@@ -88,12 +89,12 @@ def _check_said(grid: Any, stream: Any, level: Any, buffers: Any, spill: Any, re
             raise LabelError(f"tile: {name} maps labels to sizes, such as {{'m': 128}}; got {found!r}")
     if not isinstance(level, str) or not level.isidentifier():
         raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
-    if isinstance(spill, str) or not isinstance(spill, Collection):
+    if isinstance(spill, str) or not (isinstance(spill, Collection) and all(isinstance(name, str) for name in spill)):
         raise LabelError(f"tile: spill={spill!r}: names of tensors, such as ['C']")
     near = did_you_mean(level, _LEVELS[1:])
     if level == "memory" or (level not in _LEVELS and near):
         raise TransformError(f"tile: level={level!r}: tiles stand inside memory, at {listed(_LEVELS[1:])}{near}")
-    if redundant not in _REDUNDANT:
+    if not is_one_of(redundant, _REDUNDANT):
         raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
     if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
         raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
@@ -105,7 +106,7 @@ def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:
 
 def _atomic(labels: Collection[str], blocks: Mapping[str, Size]) -> tuple[str, ...]:
     """The labels whose blocks add in memory: each of them is in the grid."""
-    found = (labels,) if isinstance(labels, str) else tuple(labels)
+    found = names_given(labels, "tile: atomic=")
     for label in found:
         if label not in blocks:
             raise LabelError(f"tile: atomic={label!r} is not in the grid, which has {listed(blocks)}")
@@ -163,14 +164,18 @@ def _check(program: Program, kernel: Kernel, tiling: Tiling) -> None:
     for name in tiling.spill:
         if name not in kernel.made:
             raise LabelError(f"tile: spill={name!r}: {kernel.name!r} makes {listed(kernel.made)}")
-    count = KernelCount.of(kernel, program.leaving)
-    for blocks in count.blocks:
+    alone = len(program.kernels) == 1
+    Cutting(kernel, program.leaving & frozenset(kernel.made)).asked(partial(_check_blocks, alone=alone))
+
+
+def _check_blocks(cutting: Cutting, *, alone: bool) -> None:
+    _ = cutting.works, cutting.transfers  # what cannot be counted is refused
+    for blocks in cutting.blocks:
         for tiled in blocks:
             tiled.check()
             _check_repeated(tiled)
             _check_added(tiled)
-        if blocks[0].tiling.capacity_bytes is not None:
-            _check_capacity(largest_block(blocks), alone=len(program.kernels) == 1)
+    check_room(cutting, "tile", alone=alone)
 
 
 def _check_added(tiled: Tiled) -> None:
@@ -203,23 +208,13 @@ def _overlapping(tiled: Tiled, need: Need) -> bool:
     return False
 
 
-def _check_capacity(tiled: Tiled, *, alone: bool) -> None:
-    tiling, rows = tiled.tiling, block_rows(tiled)
-    needed = total_held(rows)
-    if isinstance(needed, int) and isinstance(tiling.capacity_bytes, int) and needed > tiling.capacity_bytes:
-        raise CapacityError(
-            f"tile: a block of {tiled.kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
-            f"{tiling.capacity_bytes}: "
-            + ", ".join(f"{role} {name} {held}" for role, name, held in rows)
-            + advice(tiled.kernel, tiling, tiled.leaving, alone=alone)
-        )
-
-
-def _said(*parts: Any) -> str:
-    grid, stream, cuts, level, spill, atomic, buffers, only = parts
+def _said(grid: Mapping[str, Any], stream: Mapping[str, Any], cuts: Mapping[str, Any], told: Tiling, only: Only) -> str:
+    """The arguments as they stand in the history."""
     said = [f"{label}={value}" for label, value in cuts.items()]
     said += [f"grid={dict(grid)}"] * bool(grid) + [f"stream={dict(stream)}"] * bool(stream)
-    said += [f"atomic={tuple(atomic)}"] * bool(atomic)
-    said += [f"spill={tuple(spill)}"] * bool(spill) + [f"level={level!r}"] * (level != "shared")
-    said += [f"buffers={buffers}"] * (buffers != 1) + [f"only={only!r}"] * (only is not None)
+    said += [f"atomic={told.atomic}"] * bool(told.atomic) + [f"spill={told.spill}"] * bool(told.spill)
+    said += [f"level={told.level!r}"] * (told.level != "shared") + [f"buffers={told.buffers}"] * (told.buffers != 1)
+    said += [f"redundant={told.redundant!r}"] * (told.redundant != "allow")
+    said += [f"capacity_bytes={told.capacity_bytes}"] * (told.capacity_bytes is not None)
+    said += [f"only={only!r}"] * (only is not None)
     return ", ".join(said)

@@ -16,8 +16,9 @@ def unfuse(program: Program, only: Only = None) -> Program:
     """The program with one op a kernel, named like its op: all kernels, or those that ``only`` names.
 
     The inverse of ``fuse``: FLOPs are the same, and what passes between ops is written and read again. Kernels of
-    one op stay as they are. Repetitions and sections are kept. Raises ``TransformError`` for a tiled kernel of
-    several ops: its tiles belong to all of them together.
+    one op stay as they are. Factors that ``online`` moved stay moved, and each reduction ends before the next begins.
+    Repetitions and sections are kept. Raises ``TransformError`` for a tiled kernel of several ops: its tiles belong to
+    all of them together.
 
     >>> from perfmodel import elementwise, fuse
     >>> p = elementwise("relu(x*w + b)", "n")
@@ -37,4 +38,4 @@ def _apart(kernel: Kernel, names: FreshNames) -> Iterator[Kernel]:
     if kernel.tiles:
         raise TransformError(f"unfuse: kernel {kernel.name!r} is tiled; unfuse first, then tile")
     for op in kernel.ops:
-        yield replace(kernel, name=names.fresh(op.name), ops=(op,))
+        yield replace(kernel, name=names.fresh(op.name), ops=(op,), online=())

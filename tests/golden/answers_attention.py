@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy
+
 import perfmodel as pm
 from golden.registry import Inputs, answers
 from golden.tools import GIB, bytes_of, chip, elements_of, figures, moved, padded, stored
@@ -226,4 +228,35 @@ def a_rule_that_forgets_heads(given: Inputs) -> dict[str, Any]:
         "70B tool / right": tool(l70, heads70, hidden70) / cache_bytes(l70, kv70, hidden70 // heads70),
         "13B bytes per token": of_13b,
         "13B in MiB": of_13b / 2**20,
+    }
+
+
+@answers("F01")
+def keys_outside_and_running_results_spilled(given: Inputs) -> dict[str, Any]:
+    """Reads of FlashAttention-1 beside all that attention by stages moves; of M words a tile of keys has M / 4d."""
+    words, rows = given["M"], given["N"]
+    tile, tiles, d = pm.dims("bk t d")
+    n = tile * tiles
+    query, key, value = [pm.tensor(x, {y: n, z: d}) for x, y, z in (("Q", "q", "d"), ("K", "k", "d"), ("V", "k", "v"))]
+    scores = pm.einsum("qd,kd->qk", query, key)
+    top = pm.max(scores, "k").named("m")
+    weights = pm.exp(scores - top)
+    p = pm.program(pm.einsum("qk,kv->qv", weights, value).named("O"), pm.sum(weights, "k").named("l"), top)
+    p = pm.tile(pm.online(pm.fuse(p), "k"), stream={"k": tile, "q": tile}, spill=["O", "l", "m"])
+    plain = pm.fuse(pm.attention(n, n, d), by="stage")
+    unfused = plain.elements_read + plain.elements_written
+
+    def ratio(width: int) -> float:
+        keys = words / (4 * width)
+        at = {tile: keys, tiles: rows / keys, d: width}
+        return float(sympy.sympify(unfused).xreplace(at) / sympy.sympify(p.elements_read).xreplace(at))
+
+    again = sympy.Poly(p.elements_read, tile, tiles, d).coeff_monomial(d * n * tiles)
+    pairs = sympy.Poly(unfused, tile, tiles, d).coeff_monomial(n**2)
+    return {
+        "M": words,
+        "ratio unfused/flash d=64": ratio(64),
+        "ratio d=128": ratio(128),
+        "ratio d=256": ratio(256),
+        "break-even d": float(pairs / again * words / 4) ** 0.5,  # again d n^2 / tile = pairs n^2, the tile M / 4d
     }

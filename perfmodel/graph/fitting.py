@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import CapacityError, PerfModelError
 from perfmodel.expressions import Size, smallest
-from perfmodel.graph.holding import block_bytes
+from perfmodel.graph.cuttings import Cutting
+from perfmodel.graph.holding import block_bytes, block_rows, largest_block
 from perfmodel.graph.kernels import Kernel
+from perfmodel.graph.memory import total_held
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
 
@@ -62,6 +65,43 @@ def _needed(kernel: Kernel, tiling: Tiling, leaving: frozenset[str]) -> Size | N
         return block_bytes(tiled)
     except PerfModelError:
         return None
+
+
+def check_rooms(kernels: Sequence[Kernel], leaving: frozenset[str], verb: str) -> None:
+    """Refuse tiles that need more bytes than they were given, where both are numbers.
+
+    >>> from perfmodel import matmul
+    >>> check_rooms(matmul(8, 8, 8).kernels, frozenset(), "at")
+    """
+    for kernel in kernels:
+        if any(tiling.capacity_bytes is not None for tiling in kernel.tiles):
+            question = partial(check_room, verb=verb, alone=len(kernels) == 1)
+            Cutting(kernel, leaving & frozenset(kernel.made)).asked(question)
+
+
+def check_room(cutting: Cutting, verb: str, *, alone: bool) -> None:
+    """Refuse a kernel of which a tile needs more bytes than its level was said to have.
+
+    ``alone`` says that the program has no other kernel.
+
+    >>> from perfmodel import matmul, tile
+    >>> p = tile(matmul(8, 8, 8), m=4, capacity_bytes=1024)
+    >>> check_room(p.counted[0].cutting, "tile", alone=True)
+    """
+    for blocks in cutting.blocks:
+        tiling = blocks[0].tiling
+        if not isinstance(tiling.capacity_bytes, int):
+            continue
+        tiled = largest_block(blocks)
+        rows = block_rows(tiled)
+        needed = total_held(rows)
+        if isinstance(needed, int) and needed > tiling.capacity_bytes:
+            raise CapacityError(
+                f"{verb}: a block of {tiled.kernel.name!r} needs {needed} bytes of {tiling.level!r}, which has "
+                f"{tiling.capacity_bytes}: "
+                + ", ".join(f"{role} {name} {held}" for role, name, held in rows)
+                + advice(tiled.kernel, tiling, tiled.leaving, alone=alone)
+            )
 
 
 def advice(kernel: Kernel, tiling: Tiling, leaving: frozenset[str], *, alone: bool) -> str:

@@ -1,0 +1,56 @@
+"""``perfmodel waves``, ``systolic`` and ``energy``: what the units of a chip make of a kernel."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from perfmodel.catalogue import machine
+from perfmodel.errors import DimensionError
+from perfmodel.mechanisms import energy, systolic, tile_grid, waves
+from perfmodel.reading import describe, read_size
+
+
+def waved(options: argparse.Namespace) -> Any:
+    """Blocks against units, wave after wave.
+
+    >>> from perfmodel.cli.options import parser
+    >>> print(waved(parser().parse_args(["waves", "120"])).splitlines()[0])
+    waves(120, units=108): 2 waves, 56 % filled
+    """
+    sizes: list[Any] = [read_size(text, "waves: SIZE") for text in options.sizes]
+    tile = [read_size(text, "--tile") for text in options.tile]
+    if len(sizes) > 2 or len(tile) > 2:
+        raise DimensionError(f"waves: {len(sizes)} sizes and a tile of {len(tile)}: expected one or two of each")
+    blocks = sizes[0] if len(sizes) == 1 else tile_grid(sizes[0], sizes[1], tile=tile if len(tile) == 2 else tile[0])
+    chip = any(letter in options.units for letter in "-.")  # a chip's name or a path: neither is a size
+    units = machine(options.units) if chip else read_size(options.units, "--units")
+    resident = read_size(options.resident, "--resident")
+    return _shown(waves(blocks, units, resident, options.schedule, busy=options.busy), options)
+
+
+def pulsed(options: argparse.Namespace) -> Any:
+    """The cycles of a matrix product on a systolic array.
+
+    >>> from perfmodel.cli.options import parser
+    >>> pulsed(parser().parse_args(["systolic", "8", "8", "512", "--json"]))["cycles"]
+    526
+    """
+    m, n, k, rows, cols = [
+        read_size(getattr(options, name), f"systolic: {name}") for name in ("m", "n", "k", "rows", "cols")
+    ]
+    return _shown(systolic(m, n, k, rows, cols, options.dataflow), options)
+
+
+def priced(options: argparse.Namespace) -> Any:
+    """The energy of a program.
+
+    >>> from perfmodel.cli.options import parser
+    >>> priced(parser().parse_args(["energy", "workload(flops=1e9)", "--table", "lecture", "--json"]))["energy_j"]
+    0.02
+    """
+    return _shown(energy(describe(options.program), options.table), options)
+
+
+def _shown(found: Any, options: argparse.Namespace) -> Any:
+    return found.to_dict() if options.json else str(found.explain())

@@ -1,0 +1,295 @@
+"""A table of energies: picojoules an operation by format and unit, and a byte by memory level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from perfmodel.errors import FormatError, MachineError, did_you_mean, listed
+from perfmodel.expressions import positive_real
+from perfmodel.mechanisms.results import Shown, number, plain_number, share
+from perfmodel.number_formats import Format, format as number_format
+from perfmodel.showing import Table, Text, plain_dict
+
+UNITS = ("matrix", "vector", "special")
+PARTS = ("add", "mul")
+CLASSES = ("float", "int")
+ANY = "any"
+_LARGEST = 10**18  # pJ: a megajoule an operation
+
+Costs = tuple[tuple[str, Fraction], ...]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Energies(Shown):
+    """Energies of one technology or chip, in pJ.
+
+    ``pj_per_op`` is a number that serves every operation, or a mapping: "fp32" (a FLOP of that format), "matrix bf16"
+    (of one unit), "fp32 mul" and "fp32 add" (a FLOP is half a multiply and half an add), "special", or the classes
+    "float" and "int". ``pj_per_byte`` is a number for the memory, or a mapping from levels ("memory", "l2", ...).
+    ``MachineError`` where a figure is no number of 0 or more, or is named as nothing is.
+
+    >>> table = Energies(pj_per_op=20, pj_per_byte={"memory": "150", "sram": 26 / 8})
+    >>> table
+    pm.Energies(pj_per_op=20, pj_per_byte={'memory': 150, 'sram': 3.25})
+    # a FLOP of fp32 20 pJ; a byte of memory 150 pJ: 7.5 FLOP/B
+    """
+
+    ops: Costs
+    levels: Costs
+    name: str = field(compare=False)
+    sources: tuple[tuple[str, str], ...] = field(compare=False)
+    remarks: tuple[tuple[str, str], ...] = field(compare=False)  # figure, what is doubtful about it
+
+    def __init__(
+        self,
+        pj_per_op: Any = None,
+        pj_per_byte: Any = None,
+        *,
+        name: str = "",
+        sources: Mapping[str, str] | None = None,
+        remarks: Mapping[str, str] | None = None,
+    ) -> None:
+        if pj_per_op is None and pj_per_byte is None:
+            raise MachineError("Energies: give pj_per_op= or pj_per_byte=, such as Energies(pj_per_op=20)")
+        ops = {
+            _op_key(key): exact(value, f"Energies: pj_per_op[{key!r}]")
+            for key, value in _mapped(pj_per_op, ANY, "op").items()
+        }
+        levels = {
+            _level_key(key): exact(value, f"Energies: pj_per_byte[{key!r}]")
+            for key, value in _mapped(pj_per_byte, "memory", "byte").items()
+        }
+        object.__setattr__(self, "ops", tuple(ops.items()))
+        object.__setattr__(self, "levels", tuple(levels.items()))
+        object.__setattr__(self, "name", str(name))
+        object.__setattr__(self, "sources", tuple((sources or {}).items()))
+        object.__setattr__(self, "remarks", tuple((remarks or {}).items()))
+
+    @classmethod
+    def of_power(cls, watts: Any, ops_per_s: Any, pj_per_byte: Any = None) -> Energies:
+        """The energy of an operation where so many watts give so many operations a second, everything included.
+
+        >>> f"{float(Energies.of_power(40, 2 * 65536 * 700e6).per_op()):.3f} pJ"  # TPU v1
+        '0.436 pJ'
+        """
+        power, rate = positive_real(watts, "watts"), positive_real(ops_per_s, "ops_per_s")
+        return cls(
+            pj_per_op=exact(power, "of_power: watts") * 10**12 / exact(rate, "of_power: ops_per_s"),
+            pj_per_byte=pj_per_byte,
+        )
+
+    def find_op(self, unit: str, compute: Format, accumulate: Format | None = None) -> Fraction | None:
+        """The energy of a FLOP on a unit, from the most particular figure to the most general; None where none is.
+
+        >>> from perfmodel import format
+        >>> Energies(pj_per_op={"int8 mul": 0.2, "int32 add": 0.1}).find_op("matrix", format("int8"), format("int32"))
+        Fraction(3, 20)
+        """
+        known, name = dict(self.ops), compute.name
+        summed = accumulate.name if accumulate is not None and unit == "matrix" else name
+        halves = known.get(f"{name} mul"), known.get(f"{summed} add")
+        for key in (f"{unit} {name}", name):
+            if key in known and (unit != "special" or key != name):
+                return known[key]
+        if unit != "special" and halves[0] is not None and halves[1] is not None:
+            return (halves[0] + halves[1]) / 2
+        kind = "int" if compute.kind in ("int", "uint") else "float"
+        return next((known[key] for key in (unit, *([] if unit == "special" else [kind]), ANY) if key in known), None)
+
+    def per_op(self, dtype: Any = "fp32", unit: str = "vector", accumulate: Any = None) -> Fraction:
+        """The energy of a FLOP in pJ, exact; on the unit "matrix" sums have a format of their own.
+
+        >>> from perfmodel import energy_tables
+        >>> float(energy_tables()["45nm"].per_op("fp32"))  # half of 0.9 to add and 3.7 to multiply
+        2.3
+        """
+        compute = number_format(dtype)
+        if unit not in UNITS:
+            raise MachineError(
+                f"Energies: unit = {unit!r}: expected one of {listed(UNITS)}{did_you_mean(str(unit), UNITS)}"
+            )
+        sums = number_format(compute.accumulator if accumulate is None else accumulate)
+        found = self.find_op(unit, compute, sums)
+        if found is None:
+            raise MachineError(
+                f"Energies: {self._title} has no energy of {unit} {compute.name}; it has {listed(dict(self.ops))}"
+            )
+        return found
+
+    def operation(self, part: str, dtype: Any = "fp32") -> Fraction:
+        """The energy of one add or one multiply in pJ.
+
+        >>> from perfmodel import energy_tables
+        >>> float(energy_tables()["45nm"].operation("mul", "fp32"))
+        3.7
+        """
+        known, key = dict(self.ops), f"{number_format(dtype).name} {part}"
+        if key not in known:
+            raise MachineError(f"Energies: {self._title} has no energy of {key!r}{did_you_mean(key, known)}; "
+                               f"it has {listed(known)}")  # fmt: skip
+        return known[key]
+
+    def per_byte(self, level: str = "memory") -> Fraction:
+        """The energy of a byte from a level in pJ, exact.
+
+        >>> Energies(pj_per_byte=150).per_byte() * 8 == 1200  # pJ for 64 bits
+        True
+        """
+        known = dict(self.levels)
+        if level not in known:
+            raise MachineError(f"Energies: {self._title} has no level {level!r}{did_you_mean(str(level), known)}; "
+                               f"it has {listed(known)}")  # fmt: skip
+        return known[level]
+
+    def ridge(self, dtype: Any = "fp32", level: str = "memory", unit: str = "vector") -> float:
+        """FLOP/B at which operations and bytes cost the same energy: the energy balance.
+
+        >>> Energies(pj_per_op=20, pj_per_byte=150).ridge()
+        7.5
+        """
+        each = self.per_op(dtype, unit)
+        if not each:
+            raise MachineError(f"Energies: {self._title} takes no energy for an operation, so nothing balances a byte")
+        return float(self.per_byte(level) / each)
+
+    def flops_per_j(
+        self, intensity: Any = None, dtype: Any = "fp32", level: str = "memory", unit: str = "vector"
+    ) -> float:
+        """FLOP a joule at an intensity in FLOP/B, or, without one, where no byte moves: the energy roofline.
+
+        It has no edge: energies add where times overlap, so at the ridge it is half of the most (Choi, Bedard, Fowler
+        and Vuduc 2013, "A roofline model of energy").
+
+        >>> table = Energies(pj_per_op=20, pj_per_byte=150)
+        >>> table.flops_per_j(), table.flops_per_j(7.5)
+        (50000000000.0, 25000000000.0)
+        """
+        moved = (
+            0 if intensity is None else self.per_byte(level) / exact(positive_real(intensity, "intensity"), "intensity")
+        )
+        each = self.per_op(dtype, unit) + moved
+        if not each:
+            raise MachineError(f"Energies: {self._title} takes no energy for an operation")
+        return float(10**12 / each)
+
+    def scaled(self, ops: Any = 1, bytes: Any = 1) -> Energies:
+        """The table with all operations, all bytes or both at so many times their energy.
+
+        >>> Energies(pj_per_op=20, pj_per_byte=150).scaled(ops=0.125).per_op() == 20 / 8
+        True
+        """
+        factors = exact(ops, "scaled: ops"), exact(bytes, "scaled: bytes")
+        found = [
+            {key: value * factor for key, value in costs}
+            for costs, factor in zip((self.ops, self.levels), factors, strict=True)
+        ]
+        return Energies(*found, name=self.name, sources=dict(self.sources), remarks=dict(self.remarks))
+
+    def explain(self) -> Text:
+        """Every figure, with its source and what is doubtful about it.
+
+        >>> print(Energies(pj_per_op=20, name="mine").explain())
+        mine
+        figure  pJ  source             remark
+        any op  20  given by the user
+        """
+        named, noted = dict(self.sources), dict(self.remarks)
+        figures = [*[(key, key if key != ANY else "any op", value) for key, value in self.ops],
+                   *[(key, f"byte of {key}", value) for key, value in self.levels]]  # fmt: skip
+        rows = [
+            (shown, number(float(value)), named.get(key, named.get("", "given by the user")), noted.get(key, ""))
+            for key, shown, value in figures
+        ]
+        return Text(repr(Table(self._title, ("figure", "pJ", "source", "remark"), tuple(rows))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain data.
+
+        >>> Energies(pj_per_op=20).to_dict()["pj_per_op"]
+        {'any': 20.0}
+        """
+        ops, levels = [{key: float(value) for key, value in costs} for costs in (self.ops, self.levels)]
+        return plain_dict(
+            {"name": self.name, "pj_per_op": ops, "pj_per_byte": levels, "sources": dict(self.sources),
+             "remarks": dict(self.remarks)}
+        )  # fmt: skip
+
+    @property
+    def _title(self) -> str:
+        return self.name or "this table"
+
+    def __repr__(self) -> str:
+        made = f"pm.energy_tables()[{self.name!r}]" if self.sources else f"pm.Energies({', '.join(self._arguments())})"
+        each, byte = self.find_op("vector", number_format("fp32")), dict(self.levels).get("memory")
+        words = [f"a FLOP of fp32 {number(float(each))} pJ"] if each is not None else []
+        words += [f"a byte of memory {number(float(byte))} pJ"] if byte is not None else []
+        balance = f": {number(share(byte, each))} FLOP/B" if each and byte is not None else ""
+        return f"{made}\n# {'; '.join(words) or 'no fp32 and no memory'}{balance}"
+
+    def _arguments(self) -> list[str]:
+        found = []
+        for field_name, costs, alone in (("pj_per_op", self.ops, ANY), ("pj_per_byte", self.levels, "memory")):
+            shown = {key: _as_written(value) for key, value in costs}
+            if shown:
+                found.append(f"{field_name}={shown[alone] if list(shown) == [alone] else shown}")
+        return found
+
+
+def _as_written(value: Fraction) -> int | float | str:
+    """A figure in a form that ``exact`` reads back."""
+    if value.denominator == 1:
+        return value.numerator
+    return float(value) if Fraction(str(float(value))) == value else str(value)
+
+
+def exact(value: Any, what: str) -> Fraction:
+    """A number of 0 or more, exact: a float, or text, as it is written.
+
+    >>> exact(0.38, "fp32 add"), exact("1.31", "fp32 mul")
+    (Fraction(19, 50), Fraction(131, 100))
+    """
+    value = plain_number(value)
+    try:
+        plain = isinstance(value, int | float | str | Fraction | Decimal) and not isinstance(value, bool)
+        found = Fraction(str(value) if isinstance(value, float | str) else value) if plain else Fraction(-1)
+    except (ValueError, OverflowError, ZeroDivisionError):  # text that is no number, infinity, nan
+        found = Fraction(-1)
+    if not 0 <= found <= _LARGEST * 10**12:
+        raise MachineError(f"{what} = {str(value)[:60]!r}: expected a finite number of 0 or more")
+    return found
+
+
+def _mapped(given: Any, alone: str, what: str) -> Mapping[str, Any]:
+    """A mapping as it is, a number under the name that serves all, nothing as nothing."""
+    found = {} if given is None else given if isinstance(given, Mapping) else {alone: given}
+    for key in found:
+        if not isinstance(key, str) or not key.strip():
+            raise MachineError(f"Energies: pj_per_{what}[{key!r}]: a key is text")
+    return found
+
+
+def _level_key(key: str) -> str:
+    return key.strip()
+
+
+def _op_key(key: str) -> str:
+    """The name of an operation's energy in one form: "[unit] format", "format add", a unit, a class, or any."""
+    words = key.split()
+    if words in ([ANY], *[[each] for each in (*UNITS, *CLASSES)]):
+        return words[0]
+    rest = [word for word in words if word not in (*UNITS, *PARTS)]
+    ends = words[-1] in PARTS, words[0] in UNITS
+    try:
+        if len(rest) != 1 or len(words) > 2 or (len(words) == 2 and not any(ends)):
+            raise FormatError("it is not of that form")
+        name = number_format(rest[0]).name
+    except FormatError as error:
+        raise MachineError(
+            f"Energies: pj_per_op[{key!r}]: a key is a format such as 'fp32', 'matrix bf16', 'fp32 mul', "
+            f"{listed([*UNITS, *CLASSES, ANY])}; {error}"
+        ) from None
+    return f"{name} {words[-1]}" if ends[0] else f"{words[0]} {name}" if ends[1] else name

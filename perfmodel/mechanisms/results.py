@@ -1,0 +1,125 @@
+"""What the answers of the mechanisms share: how they are shown, shares of exact counts, choices from a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import sympy
+
+from perfmodel.errors import DimensionError, PerfModelError, did_you_mean, listed
+from perfmodel.expressions import Size, as_expression, is_concrete
+from perfmodel.showing import Text, formula, percent
+
+
+class Shown:
+    """A value that a notebook shows as its text, and as the formula of one of its figures.
+
+    >>> class Answer(Shown):
+    ...     def __repr__(self) -> str:
+    ...         return "answer < 4"
+    >>> Answer()._repr_html_()
+    '<pre>answer &lt; 4</pre>'
+    """
+
+    __slots__ = ()
+    _figure: ClassVar[str] = ""
+
+    def _repr_html_(self) -> str:
+        return Text(repr(self))._repr_html_()
+
+    def _repr_latex_(self) -> str | None:
+        if not self._figure:
+            return None
+        name = self._figure.replace("_", " ")
+        return f"$\\text{{{name}}} = {sympy.latex(as_expression(getattr(self, self._figure)))}$"
+
+
+def share(part: Any, whole: Any) -> Any:
+    """``part / whole``: a float of exact counts, or a formula.
+
+    >>> share(120, 216), share(sympy.Symbol("b"), 216)
+    (0.5555555555555556, b/216)
+    """
+    if type(part) is int and type(whole) is int:
+        return part / whole
+    if is_concrete(part) and is_concrete(whole):
+        return float(Fraction(part) / Fraction(whole))
+    return as_expression(part) / as_expression(whole)
+
+
+def count_of(value: Any, what: str, verb: str) -> int:
+    """A whole number from nothing on; symbols are refused.
+
+    >>> count_of(16, "busy", "waves")
+    16
+    """
+    found = plain_number(value)
+    if isinstance(found, bool) or not isinstance(found, int | sympy.Integer) or found < 0:
+        raise DimensionError(f"{verb}: {what} = {value!r}: expected a whole number from 0 on")
+    return int(found)
+
+
+def plain_number(value: Any) -> Any:
+    """numpy's numbers as Python's, anything else as it is.
+
+    >>> plain_number(4), plain_number("4")
+    (4, '4')
+    """
+    return value.item() if hasattr(value, "dtype") and getattr(value, "shape", None) == () else value
+
+
+def chosen(value: Any, known: Iterable[str], what: str, verb: str) -> str:
+    """One word of a list, in lower case and with hyphens.
+
+    >>> chosen("Stream_K", ("static", "stream-k"), "schedule", "waves")
+    'stream-k'
+    """
+    names = list(known)
+    word = value.strip().lower().replace("_", "-") if isinstance(value, str) else value
+    if word in names:
+        return str(word)
+    raise PerfModelError(f"{verb}: {what} = {value!r}: expected one of {listed(names)}{did_you_mean(str(word), names)}")
+
+
+def concrete(values: Iterable[Size], what: str, verb: str) -> None:
+    """Refuse symbols where numbers are needed.
+
+    >>> concrete([4, 8], "sizes", "waves")
+    """
+    formulas = [as_expression(value) for value in values if not is_concrete(value)]
+    symbols = sorted({symbol.name for value in formulas for symbol in value.free_symbols})
+    if symbols:
+        raise DimensionError(f"{verb}: {what} needs numbers; give {listed(symbols)} values first")
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number or formula as it stands in a line.
+
+    >>> number(71648), number(1.1111111), number(sympy.Symbol("n") / 2)
+    ('71,648', '1.111', 'n / 2')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if is_concrete(value):
+        return f"{float(value):.{digits}g}"
+    return formula(value)
+
+
+def part_of_all(fraction: Any) -> str:
+    """A fraction as a percentage, or its formula.
+
+    >>> part_of_all(0.5555), part_of_all(sympy.Symbol("n"))
+    ('56 %', 'n')
+    """
+    return percent(float(fraction)) if is_concrete(fraction) else formula(fraction)
+
+
+def counted(value: Any, noun: str) -> str:
+    """A count with its noun, in the plural where it is not one.
+
+    >>> counted(1, "wave"), counted(1320, "block"), counted(sympy.Symbol("b"), "block")
+    ('1 wave', '1,320 blocks', 'b blocks')
+    """
+    return f"{number(value)} {noun}{'' if value == 1 else 's'}"

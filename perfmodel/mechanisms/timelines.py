@@ -1,0 +1,175 @@
+"""Blocks on slots, event by event: when each starts, where, and when the last is done."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any, NamedTuple
+
+from perfmodel.errors import CapacityError, DimensionError
+from perfmodel.mechanisms.results import Shown, number, part_of_all, plain_number
+from perfmodel.showing import Text, plain_dict
+
+MOST_EVENTS = 2**20
+_SHORTEST, _LONGEST = 1e-100, 1e100  # beyond these a sum or a ratio may leave float64
+
+
+class Span(NamedTuple):
+    """One block's stay on a slot.
+
+    >>> Span(0, 3, 1, 2).end
+    2
+    """
+
+    block: int
+    slot: int
+    start: Any
+    end: Any
+
+
+@dataclass(frozen=True)
+class Timeline(Shown):
+    """What ran where and when, on so many slots.
+
+    >>> run_blocks([1] * 5, slots=2)
+    timeline of 5 blocks on 2 slots
+    # the last ends at 3; slots are busy 83 % of it; the tail is 1
+    """
+
+    slots: int
+    spans: tuple[Span, ...]
+
+    @property
+    def makespan(self) -> Any:
+        """When the last block ends.
+
+        >>> run_blocks([3, 1, 1], slots=2).makespan
+        3
+        """
+        return max(span.end for span in self.spans)
+
+    @property
+    def busy(self) -> Any:
+        """Slot-time in use.
+
+        >>> run_blocks([3, 1, 1], slots=2).busy == 3 + 1 + 1
+        True
+        """
+        return sum(span.end - span.start for span in self.spans)
+
+    @property
+    def fill(self) -> float:
+        """The share of the slots' time that is in use.
+
+        >>> run_blocks([1] * 5, slots=2).fill == 5 / (3 * 2)
+        True
+        """
+        return float(self.busy / (self.makespan * self.slots))
+
+    @property
+    def tail(self) -> Any:
+        """From when the first slot has run out of blocks to the end.
+
+        >>> run_blocks([3, 1, 1], slots=2).tail
+        1
+        """
+        ends: dict[int, Any] = {}
+        for span in self.spans:
+            ends[span.slot] = max(ends.get(span.slot, 0), span.end)
+        return self.makespan - (min(ends.values()) if len(ends) == self.slots else 0)
+
+    def explain(self) -> Text:
+        """The stays of each slot, in order.
+
+        >>> run_blocks([3, 1, 1], slots=2).explain()
+        timeline of 3 blocks on 2 slots
+          slot 0  block 0 from 0 to 3
+          slot 1  block 1 from 0 to 1, block 2 from 1 to 2
+        """
+        rows: dict[int, list[str]] = {}
+        for span in self.spans:
+            rows.setdefault(span.slot, []).append(f"block {span.block} from {number(span.start)} to {number(span.end)}")
+        lines = [f"  slot {slot}  {', '.join(found)}" for slot, found in sorted(rows.items())]
+        return Text("\n".join([f"timeline of {len(self.spans)} blocks on {self.slots} slots", *lines]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stays as plain data.
+
+        >>> run_blocks([2], slots=1).to_dict()["spans"]
+        [{'block': 0, 'slot': 0, 'start': 0, 'end': 2}]
+        """
+        spans = [span._asdict() for span in self.spans]
+        return plain_dict({"slots": self.slots, "makespan": self.makespan, "fill": self.fill, "spans": spans})
+
+    def __repr__(self) -> str:
+        return (
+            f"timeline of {len(self.spans)} blocks on {self.slots} slots\n"
+            f"# the last ends at {number(self.makespan)}; slots are busy {part_of_all(self.fill)} of it; "
+            f"the tail is {number(self.tail)}"
+        )
+
+
+def run_blocks(durations: Iterable[Any], slots: int) -> Timeline:
+    """Blocks in order, each on the slot that is free first (list scheduling, as a GPU launches a grid).
+
+    >>> run_blocks([2, 1, 1, 1], slots=2).makespan
+    3
+    """
+    return run_workers([[(place, length)] for place, length in enumerate(checked(durations))], slots)
+
+
+def run_workers(workers: Sequence[Sequence[tuple[int, Any]]], slots: int) -> Timeline:
+    """Workers in order, each on the slot that is free first; a worker runs its (block, duration) pairs in a row.
+
+    >>> run_workers([[(0, 1), (1, 1)], [(2, 1)]], slots=2).makespan
+    2
+    """
+    free = [(0, slot) for slot in range(slots)]
+    spans: list[Span] = []
+    for worker in workers:
+        time, slot = heapq.heappop(free)
+        for block, length in worker:
+            spans.append(Span(block, slot, time, time + length))
+            time += length
+        heapq.heappush(free, (time, slot))
+    return Timeline(slots, tuple(spans))
+
+
+def checked(durations: Iterable[Any]) -> list[Any]:
+    """Durations that are positive and finite, exact ones as they are; at least one, and not too many.
+
+    >>> checked([1, 2.5])
+    [1, 2.5]
+    """
+    found = [plain_number(length) for length in _some(durations)]
+    for length in found:
+        plain = isinstance(length, Real | Fraction) and not isinstance(length, bool)
+        if not plain or not _SHORTEST <= length <= _LONGEST:
+            raise DimensionError(f"run: a block lasts {str(length)[:60]!r}: expected a positive, finite number")
+    if not found:
+        raise DimensionError("run: no block is given")
+    return found
+
+
+def _some(durations: Iterable[Any]) -> list[Any]:
+    if isinstance(durations, str) or not isinstance(durations, Iterable):
+        raise DimensionError(f"run: durations = {durations!r}: expected a list of how long each block lasts")
+    found = []
+    for length in durations:
+        found.append(length)
+        check_events(len(found))
+    return found
+
+
+def check_events(events: int) -> None:
+    """Refuse what would take too long, event by event.
+
+    >>> check_events(100)
+    """
+    if events > MOST_EVENTS:
+        raise CapacityError(
+            f"run: more than {MOST_EVENTS:,} blocks are too many to follow one by one; waves counts them"
+        )
