@@ -44,7 +44,10 @@ def fixed(m: int, n: int, k: int) -> float:
 if "kernel" in sys.argv:
     COUNT = 20_000
     answer(
-        "a GEMM: seconds of one given kernel, by the C function", COUNT, each(fixed, shapes(COUNT)), lambda: fixed(4096, 4096, 4096)
+        "a GEMM: seconds of one given kernel, by the C function",
+        COUNT,
+        each(fixed, shapes(COUNT)),
+        lambda: fixed(4096, 4096, 4096),,
     )
 else:
     COUNT = 3_000

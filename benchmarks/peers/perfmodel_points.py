@@ -17,9 +17,10 @@ import perfmodel as pm
 
 sys.path += [str(repository() / "benchmarks"), str(repository() / "examples")]
 
-from llama_decode_table import layer, stacked  # noqa: E402
-from sweeping import EFFECTS, by_hand  # noqa: E402
+from llama_decode_table import layer, stacked
+from sweeping import EFFECTS, by_hand
 
+BLOCK = 65_536
 CHIP, TILE = pm.machine("a100-sxm-80gb"), (256, 128)
 GEMM = pm.matmul("m", "n", "k")
 
@@ -29,10 +30,10 @@ def sweep(points: pandas.DataFrame) -> Any:
 
 
 def many(points: pandas.DataFrame) -> Any:
-    """Blocks of 16,384 points, as ``sweep`` has them."""
+    """Blocks as large as those of ``sweep``."""
     found = []
-    for start in range(0, len(points), 16_384):
-        sizes = {name: points[name].to_numpy()[start : start + 16_384] for name in "mnk"}
+    for start in range(0, len(points), BLOCK):
+        sizes = {name: points[name].to_numpy()[start : start + BLOCK] for name in "mnk"}
         found.append(pm.estimate_many(GEMM, CHIP, sizes, effects=EFFECTS, tile=TILE).time_s)
     return found[0]
 

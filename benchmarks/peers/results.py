@@ -15,8 +15,9 @@ PAGE = """# Points a second, beside the peers
 
 Written by `python benchmarks/peers/compare.py` ({rounds} rounds): {machine}, shared with other work.
 Each peer ran in an environment of its own, all in one run and in turns; the best round counts. Seconds are those that
-the process computed (`process_time`: user and system, all threads), since the clock on a shared machine says more about the others. Start,
-imports and the first answer are left out.
+the process computed (`process_time`: user and system, all threads), since the clock of a shared machine tells more
+about the others. Start, imports and the first answer are left out. The aim is {aim} times the points a second of each
+peer, asked as its users would ask it.
 
 ## GEMMs
 
@@ -38,11 +39,13 @@ that the answers are alike.
 - **perfmodel, GEMM**: the roofline (compute and memory) with block quantization and wave quantization at a fixed tile
   of 256 x 128; formulas of the program, compiled once, on arrays of a million points.
   `sweep` gives a pandas table, `estimate_many` an array. Without a search for a tile: with it a point takes
-  some hundred times as long (`benchmarks/sweeping.py`).
-- **nvidia-matmul-heuristics**: `get` of one configuration searches for a kernel, and gives its tile, stages, split and
-  time: more work than ours. So it is asked for the time of one given kernel too: its C function does that, past the class in
-  Python, whose `estimateRuntime` raises AttributeError in this version. It has no call for many shapes.
-- **genz-llm**: `GEMM(...).get_roofline(...)` is a roofline, without blocks or waves: less work than ours, one shape a call.
+  a hundred times as long or more (`benchmarks/sweeping.py`).
+- **nvidia-matmul-heuristics**: `get` of one configuration searches for a kernel, and gives its tile, stages, split
+  and time: more work than ours. So it is asked for the time of one given kernel too, which is nearer to ours: its C
+  function does that, past its class in Python, whose `estimateRuntime` raises AttributeError in this version. It has no
+  call for many shapes.
+- **genz-llm**: `GEMM(...).get_roofline(...)` is a roofline, without blocks or waves: less work than ours, but one
+  shape a call, with a dictionary of twenty quantities.
   `decode_moddeling` makes and sums the operators of a model.
 - **llm-analysis**: no query for a GEMM. `inference` gives prefill, decode and memory of a model at a batch.
 - **mlsysim**: its engine takes models, not GEMMs. `Engine.solve` is a roofline of the FLOPs and weights of a model.
@@ -62,8 +65,9 @@ def written(workers: Iterable[Any], failed: dict[str, str], versions: dict[str, 
     return PAGE.format(
         rounds=rounds,
         machine=machine(),
+        aim=AIM,
         gemms=table(gemms, versions, ["`sweep` of GEMMs against it"], [swept]),
-        models=table(models, versions, ["`sweep` of a model against it", "`sweep` of GEMMs against it"], [model, swept]),
+        models=table(models, versions, ["`sweep` of a model against it", "of GEMMs"], [model, swept]),
         swept=swept / hand,
         many=many / hand,
         hand_aim=HAND_AIM,

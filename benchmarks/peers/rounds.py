@@ -14,8 +14,6 @@ from time import perf_counter, process_time
 from typing import Any
 
 
-
-
 def shapes(count: int) -> list[tuple[int, int, int]]:
     """So many sizes m, n, k of a GEMM, each from 1 to 16,384: the same ones in each environment."""
     draw = random.Random(0)
