@@ -47,7 +47,7 @@ if "kernel" in sys.argv:
         "a GEMM: seconds of one given kernel, by the C function",
         COUNT,
         each(fixed, shapes(COUNT)),
-        lambda: fixed(4096, 4096, 4096),,
+        lambda: fixed(4096, 4096, 4096),
     )
 else:
     COUNT = 3_000

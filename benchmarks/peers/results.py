@@ -13,7 +13,8 @@ AIM, HAND_AIM = 300, 0.85
 
 PAGE = """# Points a second, beside the peers
 
-Written by `python benchmarks/peers/compare.py` ({rounds} rounds): {machine}, shared with other work.
+Written by `python benchmarks/peers/compare.py --rounds {rounds}` on a machine that did other work too: {machine}.
+
 Each peer ran in an environment of its own, all in one run and in turns; the best round counts. Seconds are those that
 the process computed (`process_time`: user and system, all threads), since the clock of a shared machine tells more
 about the others. Start, imports and the first answer are left out. The aim is {aim} times the points a second of each
@@ -21,7 +22,7 @@ peer, asked as its users would ask it.
 
 ## GEMMs
 
-Random m, n, k from 1 to 16,384 on an A100 (80 GB, SXM), 16-bit; the same shapes for all.
+Random m, n, k from 1 to 16,384 on an A100 (80 GB, SXM), 16-bit; slower ones are asked the first of the same shapes.
 
 {gemms}
 
