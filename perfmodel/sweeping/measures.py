@@ -81,17 +81,15 @@ def columns_of(
 
     try:
         broken = _broken(program, sizes, count, asked.metrics)
+        whole = numpy.flatnonzero(~broken)
+        kept = sizes if len(whole) == count else {name: values[whole] for name, values in sizes.items()}
+        parts: list[tuple[Any, dict[str, Any]]] = []
+        if len(whole):
+            parts = [(None if len(whole) == count else whole, _columns(program, kept, len(whole), chip, asked))]
     except PerfModelError:
         if not sizes:
             raise
-        broken = numpy.ones(count, dtype=bool)
-    if not broken.any():
-        return _columns(program, sizes, count, chip, asked)
-    whole = numpy.flatnonzero(~broken)
-    kept = {name: values[whole] for name, values in sizes.items()}
-    parts: list[tuple[Any, dict[str, Any]]] = (
-        [(whole, _columns(program, kept, len(whole), chip, asked))] if len(whole) else []
-    )
+        broken, parts = numpy.ones(count, dtype=bool), []
     for place in numpy.flatnonzero(broken).tolist():
         bound = program.at({name: int(values[place]) for name, values in sizes.items()})
         parts.append(([place], _columns(bound, {}, 1, chip, asked)))
