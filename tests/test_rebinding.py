@@ -81,7 +81,7 @@ def test_changed_kernels_change_ops_and_repetitions() -> None:
     """Names and sections stay."""
     op = only_op(pm.exp(pm.tensor("x", {"i": 4})))
     kernel = Kernel("k", (op,), 3, 2)
-    (found,) = changed_kernels((kernel,), lambda item: item, lambda repeat: repeat * 2)
+    (found,) = changed_kernels((kernel,), lambda item: item, lambda repeat, what: repeat * 2)
     assert found == Kernel("k", (op,), 6, 2)
     assert changed_kernels((kernel,), lambda item: item) == (kernel,)
 

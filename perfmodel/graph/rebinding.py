@@ -23,7 +23,7 @@ Place = tuple[str, int]  # a tensor and the number of one of its axes
 
 
 def changed_kernels(
-    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], sizes: Change | None = None
+    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], sizes: Callable[[Size, str], Size] | None = None
 ) -> tuple[Kernel, ...]:
     """Kernels with every op and repetition changed.
 
@@ -35,7 +35,7 @@ def changed_kernels(
         found = replace(kernel, ops=tuple([op_change(op) for op in kernel.ops]))
         if sizes is not None:
             tiles = tuple([tiling.resized(sizes) for tiling in kernel.tiles])
-            found = replace(found, repeat=sizes(kernel.repeat), tiles=tiles)
+            found = replace(found, repeat=sizes(kernel.repeat, "repeat"), tiles=tiles)
         changed.append(found)
     return tuple(changed)
 

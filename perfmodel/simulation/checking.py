@@ -91,10 +91,9 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     small = _small_sizes(program, known, sizes or {})
     tied = {label for measure in known if measure.tied for label in measure.labels}
     mine, first = _at(program, small), _at(first, {label: found for label, found in small.items() if label not in tied})
-    arrays = small_inputs(mine, seed, mine.tensors if rounding else {}) | small_inputs(
-        first, seed, mine.tensors if rounding else {}
-    )
-    run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, arrays)
+    arrays, theirs = [small_inputs(item, seed, mine.tensors if rounding else {}) for item in (mine, first)]
+    arrays |= {name: theirs[name] for name in arrays if name in theirs}
+    run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, theirs)
     bounds = deviations(mine, arrays) if rounding else {}
     errors, found = compared(mine.returned, run.values, plain.values, bounds)
     counts = count_differences(mine, run.levels)
