@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from moves import MOVES, SEEDS
-from staging import arrays_of, assert_same_values, hulls
+from staging import arrays_of, assert_same_values, hulls, run_on
 from strategies import staged
 
 import perfmodel as pm
@@ -82,7 +82,7 @@ class Chain(RuleBasedStateMachine):
 
     def simulated(self, program: pm.Program) -> Any:
         with np.errstate(all="ignore"):
-            return pm.simulate(program, self.arrays)
+            return run_on(program, self.arrays)
 
 
 def normed() -> pm.Program:
