@@ -36,6 +36,13 @@ try:
     pm.tile(matmul, grid={"m": 128, "n": 128}, stream={"k": 128}, level="l1", capacity_bytes=48 * 2**10)
 except pm.CapacityError as error:
     print(f"Tiles of 128 in that L1 are refused:\n  {error}")
+chip = pm.machine("h100-sxm")
+on_chip = matmul
+for level, side, depth in (("l2", 2048, 64), ("shared", 128, 64), ("registers", 128, 8)):
+    most = chip.level(level).capacity_bytes
+    on_chip = pm.tile(on_chip, grid={"m": side, "n": side}, stream={"k": depth}, level=level, capacity_bytes=most)
+print(f"Under the capacities that {chip.name} lists, {', '.join(t.level for t in on_chip.kernels[0].tiles)}:", end=" ")
+print(f"{on_chip.intensity:.0f} FLOP a byte.")
 
 print("\nA 3 x 3 blur in two passes, of 4096 x 4096 pixels: three schedules of the same two sums.\n")
 image = pm.tensor("image", {"y": N + 2, "x": N + 2}, dtype="fp32")

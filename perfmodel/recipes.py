@@ -10,7 +10,8 @@ from typing import Any
 
 from perfmodel.descriptors import attention, conv2d, gated_mlp
 from perfmodel.descriptors.arguments import Dtype, divided, one_of, sizes
-from perfmodel.errors import TransformError
+from perfmodel.errors import DimensionError, TransformError
+from perfmodel.graph.arguments import mapping_given
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sequencing import sequence
 from perfmodel.transforms import fuse, grad, im2col, online, reassociate, recompute, split, tile
@@ -65,6 +66,7 @@ def flash_attention(
     >>> p.elements_read + p.elements_written - n
     2*d*n*ceiling(n/128) + 2*d*n
     """
+    sizes("flash_attention", q_block=q_block, kv_block=kv_block)
     given: dict[str, Any] = {"lse": lse, "chunk": chunk, "align": align, "scale": scale}
     p = online(fuse(attention(q, kv, d, dv, heads, kv_heads, batch, causal, window, dtype=dtype, **given)), "kv")
     return tile(p, grid={"batch": 1, "kv_head": 1, "q": q_block}, stream={"kv": kv_block})
@@ -113,6 +115,7 @@ def flash_attention_backward(
     [2, 0, 3, 4]
     """
     one_of(combine, _COMBINES, "flash_attention_backward: combine")
+    sizes("flash_attention_backward", block=block, step=step)
     given: dict[str, Any] = {"lse": True, "chunk": chunk, "align": align, "scale": scale, "dtype": dtype}
     p = attention(q, kv, d, dv, heads, kv_heads, batch, causal, window, **given)
     g = reassociate(grad(p, of="O"))
@@ -164,6 +167,9 @@ def flash_decoding(
     >>> p.elements_written == rows * (128 + 2) + 32 * 128
     True
     """
+    number, _ = sizes("flash_decoding", parts=parts, kv_block=kv_block)
+    if isinstance(number, int) and (number < 2 or (isinstance(kv, int) and number > kv)):
+        raise DimensionError(f"flash_decoding: parts={parts}: 2 parts of the keys or more, and no more than {kv} keys")
     given: dict[str, Any] = {"lse": lse, "chunk": chunk, "align": align, "scale": scale}
     p = online(fuse(attention(q, kv, d, dv, heads, kv_heads, batch, causal, window, dtype=dtype, **given)), "kv")
     p = split(p, kv=parts)
@@ -197,6 +203,7 @@ def fused_mlp(
     >>> gated_mlp(256, 4096, 14336).flops == p.flops
     True
     """
+    sizes("fused_mlp", token_block=token_block, intermediate_block=intermediate_block)
     p = fuse(gated_mlp(tokens, hidden, intermediate, activation=activation, dtype=dtype))
     return tile(p, grid={"token": token_block}, stream={"intermediate": intermediate_block})
 
@@ -236,6 +243,7 @@ def implicit_gemm(
     >>> p.flops == conv2d(height=56, width=56, c_in=64, c_out=64, padding=1).flops
     True
     """
+    sizes("implicit_gemm", f_block=f_block, p_block=p_block, q_block=q_block, c_block=c_block)
     p = conv2d(batch, height, width, c_in, c_out, kernel, stride, padding, dilation, groups, dtype=dtype)
     grid = {"batch": 1, "group": 1, "f": f_block, "p": p_block, "q": q_block}
     return tile(fuse(im2col(p)), grid=grid, stream={"c": c_block})
@@ -267,13 +275,16 @@ def checkpointed(
     (True, 28672)
     """
     checked_program(program, "checkpointed")
+    handed_on = mapping_given(carry, "checkpointed: carry", "{'y': 'x'}")
+    if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+        raise TransformError(f"checkpointed: every={every!r}: a whole number of layers, 1 or more")
+    if layers is None and handed_on:
+        raise TransformError("checkpointed: carry says what the next of equal layers reads; give layers= as well")
     if layers is None:
         return recompute(grad(program), segment=every)
     (count,) = sizes("checkpointed", layers=layers)
-    if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-        raise TransformError(f"checkpointed: every={every!r}: a whole number of layers, 1 or more")
     runs = divided(count, every, "checkpointed: layers / every")
-    run, handed = _in_a_row(program, every, {"y": "x"} if carry is None else carry)
+    run, handed = _in_a_row(program, every, {"y": "x"} if carry is None else handed_on)
     backward = {f"d{into}": f"d{out}" for out, into in handed.items()}
     return recompute(grad(run), segment=run.returned).repeat(runs, carry=handed | backward)
 

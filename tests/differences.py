@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from staging import run_on
 
 import perfmodel as pm
 from perfmodel.graph.indexing import Gathered
@@ -37,7 +38,7 @@ def reals_of(program: pm.Program, seed: int = 0, low: float = -2.0, high: float 
 
 def loss(program: pm.Program, arrays: Mapping[str, Array]) -> float:
     """The sum of every output that has a cotangent, weighted by it."""
-    values = pm.simulate(program, arrays).values
+    values = run_on(program, arrays).values
     names = [name for name in program.returned if f"d{name}" in arrays]
     return float(sum((values[name] * arrays[f"d{name}"]).sum() for name in names))
 
@@ -52,7 +53,7 @@ def assert_is_gradient(
     program: pm.Program, gradient: pm.Program, arrays: Mapping[str, Array], rtol: float = 1e-5
 ) -> None:
     """Each d<input> that a gradient program returns is the slope of the loss, in a random direction."""
-    values = pm.simulate(gradient, arrays).values
+    values = run_on(gradient, arrays).values
     inputs = [item.name for item in program.inputs if f"d{item.name}" in values]
     assert inputs
     draw = np.random.default_rng(1)

@@ -63,6 +63,8 @@ RULES = (
     "saves nothing for a later section",
     "recompute first, then tile",
     "is left to drop",  # all that is saved is kept
+    "has an earlier contraction as a part",  # nothing can be regrouped
+    "reassociate first, then tile",
 )
 
 
@@ -186,6 +188,12 @@ def recompute(program: pm.Program, data: st.DataObject) -> pm.Program:
     return allowed(program, partial(pm.recompute, program, *names))
 
 
+def reassociate(program: pm.Program, data: st.DataObject) -> pm.Program:
+    """Every sum that can go through an earlier contraction; as real numbers do, so not where one is infinite."""
+    made = allowed(program, partial(pm.reassociate, program))
+    return made if made is program or finite(program) else program
+
+
 def indices(program: pm.Program) -> set[str]:
     """The tensors that name look-ups."""
     entries = [index for op in program.ops for access in op.reads for index in access.index]
@@ -204,4 +212,5 @@ MOVES: dict[str, Move] = {
     "im2col": im2col,
     "grad": grad,
     "recompute": recompute,
+    "reassociate": reassociate,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product as combinations
 from typing import Any
 
@@ -40,6 +40,12 @@ def arrays_of(program: pm.Program, seed: int = 0) -> dict[str, Array]:
         low, high = (0, rows[item.name]) if item.name in rows else (-3, 4)
         found[item.name] = draw.integers(low, high, size=tuple(int(e) for e in item.extents)).astype(float)
     return found
+
+
+def run_on(program: pm.Program, arrays: Mapping[str, Any]) -> pm.Simulation:
+    """A run on those of some arrays that the program reads, which may be another's too."""
+    read = {item.name for item in program.inputs}
+    return pm.simulate(program, {name: values for name, values in arrays.items() if name in read})
 
 
 @st.composite

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from moves import MOVES, SEEDS
-from staging import arrays_of, assert_same_values, hulls
+from staging import arrays_of, assert_same_values, hulls, run_on
 from strategies import staged
 
 import perfmodel as pm
@@ -82,7 +82,7 @@ class Chain(RuleBasedStateMachine):
 
     def simulated(self, program: pm.Program) -> Any:
         with np.errstate(all="ignore"):
-            return pm.simulate(program, self.arrays)
+            return run_on(program, self.arrays)
 
 
 def normed() -> pm.Program:
@@ -96,6 +96,7 @@ LOOPS = (
     lambda: pm.attention(3, 7, 2, heads=2, kv_heads=1, lse=True),
     lambda: pm.attention(4, 5, 2, causal=True),
     lambda: pm.attention(2, 7, 2, window=3),
+    lambda: pm.grad(pm.attention(2, 5, 2), of="O"),
     normed,
 )
 
@@ -109,7 +110,7 @@ class RunningChain(Chain):
         self.seed = seed
         self.expect()
 
-    @rule(data=st.data(), name=st.sampled_from(["online", "online_in_parts", "split", "tile"]))
+    @rule(data=st.data(), name=st.sampled_from(["online", "online_in_parts", "split", "tile", "reassociate"]))
     def transform_more(self, data: st.DataObject, name: str) -> None:
         self.program = MOVES[name](self.program, data)
 

@@ -164,3 +164,12 @@ def test_answers_are_values() -> None:
         assert answer == make(pm.matmul(64, 64, 64), "h100-sxm")
         assert answer != make(pm.matmul(64, 64, 65), "h100-sxm")
         assert pickle.loads(pickle.dumps(answer)) == answer
+
+
+def test_a_fit_explains_what_is_held_and_what_is_left() -> None:
+    """3 matrices of 80 GB are 154.1 GB more than 80 GiB; a formula has no verdict."""
+    text = pm.fits(pm.matmul(200_000, 200_000, 200_000), "h100-sxm").explain()
+    assert text.splitlines()[0].endswith("h100-sxm: does not fit")
+    assert [line.split()[:2] for line in text.splitlines()[1:4]] == [["input", "A"], ["input", "B"], ["output", "C"]]
+    assert text.splitlines()[-1].split() == ["short", "of", "154.1", "GB"]
+    assert pm.fits(pm.softmax("m", "n"), "h100-sxm").explain().splitlines()[0].endswith("in the memory of h100-sxm")

@@ -291,3 +291,34 @@ def test_schedules_of_a_blur_trade_traffic_for_what_they_hold() -> None:
     assert elements(tile) == {("image", "read"): blocks * 34 * 258, ("blur_y", "write"): pixels}
     assert (held(point)["blur_x"], held(tile)["blur_x"]) == (4 * 3, 4 * prod((256, 34)))
     assert tile.bytes < root.bytes < point.bytes
+
+
+def from_chip(chip: pm.Machine, n: int, sides: dict[str, tuple[int, int]]) -> pm.Program:
+    """A product in square tiles at some levels of a chip, each under the capacity that the chip lists."""
+    p = pm.matmul(n, n, n, dtype="fp32")
+    for level, (side, depth) in sides.items():
+        room = chip.level(level).capacity_bytes
+        p = pm.tile(p, grid={"m": side, "n": side}, stream={"k": depth}, level=level, capacity_bytes=room)
+    return p
+
+
+def test_capacities_of_three_levels_come_from_the_chip() -> None:
+    """H100: 50 MiB of L2, 228 KiB of shared memory and 256 KiB of registers a unit hold three tiles each."""
+    chip = pm.machine("h100-sxm")
+    p = from_chip(chip, 4096, {"l2": (2048, 64), "shared": (128, 64), "registers": (128, 8)})
+    held: dict[str, int] = {}
+    for _, level, _, _, size in p.footprint().rows:
+        held[level] = held.get(level, 0) + size
+    assert held == {
+        level: 4 * (side * side + 2 * side * depth)
+        for level, side, depth in (("l2", 2048, 64), ("shared", 128, 64), ("registers", 128, 8))
+    }
+    assert all(size <= chip.level(level).capacity_bytes for level, size in held.items())
+    with pytest.raises(pm.CapacityError, match=f"of 'shared', which has {chip.level('shared').capacity_bytes}"):
+        from_chip(chip, 4096, {"l2": (2048, 64), "shared": (256, 64)})
+
+
+def test_a_chip_whose_caches_nobody_gave_has_no_capacity_to_take() -> None:
+    """The course notes give the cores and the memory of their CPU alone; what is not given is absent."""
+    with pytest.raises(pm.MachineError, match="lecture-cpu lists no on-chip level 'l2'; it lists none"):
+        from_chip(pm.machine("lecture-cpu"), 4096, {"l2": (256, 256)})

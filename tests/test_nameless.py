@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from staging import cuts, tiled
@@ -9,7 +11,8 @@ from strategies import staged
 
 import perfmodel as pm
 from perfmodel.errors import PerfModelError
-from perfmodel.graph.cuttings import Cutting
+from perfmodel.graph.cuttings import Cutting, _kept
+from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.nameless import nameless
 
 
@@ -63,3 +66,35 @@ def test_a_kernel_counts_as_it_does_without_names(data: st.DataObject) -> None:
             own = Cutting(count.kernel, count.cutting.leaving)
             assert (count.works, count.transfers) == (own.works, own.transfers)
             assert (count.issued, count.macs, count.held_bytes) == (own.issued, own.macs, own.held_bytes)
+
+
+def test_a_program_of_many_kernels_counts_each_once() -> None:
+    """300 kernels that differ in their extents: what ``tile`` counted to check them is there for the program."""
+    found = [(pm.tensor(f"x{i}", {f"a{i}": i + 8}) * 2).named(f"y{i}") for i in range(300)]
+    p = pm.tile(pm.program(*found), grid={f"a{i}": 4 for i in range(300)})
+    before = _kept.cache_info().misses
+    assert p.flops == sum(range(8, 308))  # one product an element
+    assert _kept.cache_info().misses == before
+
+
+def test_tile_looks_at_the_whole_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kernel reads is asked for as often in a long chain as in a short one, for each of its kernels."""
+    asked: list[str] = []
+    needed: Callable[[Kernel], tuple[str, ...]] = vars(Kernel)["needed"].fget
+
+    def noted(kernel: Kernel) -> tuple[str, ...]:
+        asked.append(kernel.name)
+        return needed(kernel)
+
+    monkeypatch.setattr(Kernel, "needed", property(noted))
+
+    def times(ops: int) -> int:
+        x = pm.tensor("x", {"i": 64})
+        for _ in range(ops):
+            x = x * 2
+        p = pm.program(x.named("y"))
+        asked.clear()
+        pm.tile(p, i=8)
+        return len(asked)
+
+    assert times(40) == 2 * times(20) > 0

@@ -70,3 +70,14 @@ def test_an_order_is_a_value_with_a_source(name: str) -> None:
     assert found.to_dict()["order_only"] is True
     assert found._repr_latex_().startswith("$")
     assert "<pre>" in found._repr_html_()
+
+
+@pytest.mark.parametrize("name", sorted(pm.known_io_orders()))
+def test_an_order_explains_its_range_and_source_and_that_it_has_no_constant(name: str) -> None:
+    """Everything that it knows, on lines of their own."""
+    order = pm.known_io_orders()[name]
+    text = order.explain()
+    assert text.startswith(f"{name}: {order.means}\n")
+    assert order.source in text
+    assert "constant   not known" in text
+    assert all(str(relation) in text for relation in order.ranges)

@@ -15,6 +15,7 @@ from perfmodel.graph.rebinding import (
     affine_sizes,
     changed_kernels,
     given_sizes,
+    joined_measures,
     measures,
     with_extents,
     with_names,
@@ -80,7 +81,7 @@ def test_changed_kernels_change_ops_and_repetitions() -> None:
     """Names and sections stay."""
     op = only_op(pm.exp(pm.tensor("x", {"i": 4})))
     kernel = Kernel("k", (op,), 3, 2)
-    (found,) = changed_kernels((kernel,), lambda item: item, lambda repeat: repeat * 2)
+    (found,) = changed_kernels((kernel,), lambda item: item, lambda repeat, what: repeat * 2)
     assert found == Kernel("k", (op,), 6, 2)
     assert changed_kernels((kernel,), lambda item: item) == (kernel,)
 
@@ -171,3 +172,15 @@ def test_changing_nothing_changes_nothing(p: pm.Program) -> None:
     assert same == p.kernels
     assert changed_kernels(p.kernels, lambda op: with_extents(op, {}, {})) == p.kernels
     assert changed_kernels(p.kernels, lambda op: with_names(op, {}, {}, {}, op.name, op.stage)) == p.kernels
+
+
+def test_what_is_one_in_another_program_is_joined() -> None:
+    """Split, gated_mlp reads x in parts and makes y along hidden; as described, both are one measure."""
+    plain = pm.gated_mlp(8, 8, 8)
+    parts = measures(pm.split(plain, hidden=2).kernels)
+    (apart,) = [item for item in parts if "hidden" in item.labels]
+    assert (("x", 1) in apart.axes, apart.tied) == (False, False)
+    (joined,) = [
+        item for item in joined_measures(parts, measures(plain.kernels), ["x", "y"]) if "hidden" in item.labels
+    ]
+    assert (("x", 1) in joined.axes, joined.tied) == (True, True)

@@ -188,18 +188,18 @@ def test_memory_falls_and_rises_again_with_the_length_of_a_segment() -> None:
     ("make", "error", "message"),
     [
         (lambda: recipes.flash_attention(8, 8, 0), pm.DimensionError, "attention: d = 0"),
-        (lambda: recipes.flash_attention(8, 8, 4, q_block=0), pm.DimensionError, "tile: q = 0"),
+        (lambda: recipes.flash_attention(8, 8, 4, q_block=0), pm.DimensionError, "flash_attention: q_block = 0"),
         (lambda: recipes.flash_attention(8, 8, 4, heads=3, kv_heads=2), pm.DimensionError, "does not divide evenly"),
         (
             lambda: recipes.flash_attention_backward(8, 8, 4, combine="atomics"),
             pm.ExpressionError,
             r"combine = 'atomics': expected one of atomic, kernel \(did you mean 'atomic'",
         ),
-        (lambda: recipes.flash_decoding(8, 4, parts=9), pm.DimensionError, "fewer than parts"),
+        (lambda: recipes.flash_decoding(8, 4, parts=9), pm.DimensionError, "no more than 8 keys"),
         (lambda: recipes.checkpointed(LAYER, every=5, layers=12), pm.DimensionError, "layers / every = 12 / 5"),
         (lambda: recipes.checkpointed(LAYER, every=0, layers=12), pm.TransformError, "every=0: a whole number"),
         (lambda: recipes.checkpointed(LAYER, every=True, layers=12), pm.TransformError, "every=True"),
-        (lambda: recipes.checkpointed(LAYER, every=0), pm.TransformError, "segment=0"),
+        (lambda: recipes.checkpointed(LAYER, every=0), pm.TransformError, "every=0: a whole number"),
         (lambda: recipes.checkpointed(LAYER, layers=4, carry={"z": "x"}), pm.LabelError, "'z'"),
         (lambda: recipes.checkpointed(LAYER, 2, layers=4, carry={"z": "x"}), pm.LabelError, "'z'"),
         (lambda: recipes.checkpointed(3), pm.TransformError, "checkpointed: expected a program"),  # type: ignore[arg-type]
@@ -215,3 +215,26 @@ def test_they_are_a_module_that_loads_when_it_is_used() -> None:
     """pm.recipes, and its names."""
     assert pm.recipes is recipes
     assert set(recipes.__all__) <= set(dir(pm.recipes))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda r: r.flash_attention(8, 8, 8, q_block=0), r"flash_attention: q_block = 0"),
+        (lambda r: r.flash_attention(8, 8, 8, kv_block="x y"), r"flash_attention: kv_block = 'x y'"),
+        (lambda r: r.flash_attention_backward(8, 8, 8, block=-3), r"flash_attention_backward: block = -3"),
+        (lambda r: r.flash_attention_backward(8, 8, 8, step=1.5), r"flash_attention_backward: step = 1.5"),
+        (lambda r: r.flash_decoding(8, 8, parts=None), r"flash_decoding: parts not given"),
+        (lambda r: r.flash_decoding(8, 8, parts=1), r"flash_decoding: parts=1: 2 parts of the keys or more"),
+        (lambda r: r.flash_decoding(8, 8, parts=9), r"flash_decoding: parts=9: .* no more than 8 keys"),
+        (lambda r: r.fused_mlp(8, 8, 8, token_block=0), r"fused_mlp: token_block = 0"),
+        (lambda r: r.implicit_gemm(1, 8, 8, 8, 8, c_block=0), r"implicit_gemm: c_block = 0"),
+        (lambda r: r.checkpointed(pm.matmul(8, 8, 8), every=0), r"checkpointed: every=0: a whole number of layers"),
+        (lambda r: r.checkpointed(pm.matmul(8, 8, 8), layers=4, carry=3), r"checkpointed: carry: expected a mapping"),
+        (lambda r: r.checkpointed(pm.matmul(8, 8, 8), carry={"C": "A"}), r"carry says .* give layers= as well"),
+    ],
+)
+def test_recipes_name_their_own_arguments(make: Any, message: str) -> None:
+    """Not the labels and transforms that they are made of."""
+    with pytest.raises(pm.PerfModelError, match=message):
+        make(pm.recipes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from staging import assert_counts_as_it_runs
 
 import perfmodel as pm
@@ -38,3 +39,22 @@ def test_rows_looked_up_twice_get_both_parts_and_the_table_is_written_once() -> 
     ]  # fmt: skip
     run = pm.simulate(g.at(t=3, v=3, h=1), {"W": np.zeros((3, 1)), "ids": [2, 0, 2], "dy": [[1.0], [2.0], [4.0]]})
     assert run.values["dW"].tolist() == [[2], [0], [5]]
+
+
+def test_tiles_inside_an_outer_tile_that_cuts_nothing_are_refused_too() -> None:
+    """dx of a convolution is not tiled at any level: q runs to 3, so l2 tiles of 3 leave it to the tiles inside."""
+    g = pm.grad(pm.conv2d(height=5, width=5, c_in=1, c_out=1))
+    outer = pm.tile(g, stream={"q": 3}, level="l2")
+    for level in ("shared", "registers"):
+        with pytest.raises(pm.TransformError, match=r"'dx' adds into places .* name the kernels to cut in only="):
+            pm.tile(outer, stream={"q": 1}, level=level)
+    others = [kernel.name for kernel in g.kernels if kernel.name != "dx"]
+    assert pm.check(pm.tile(outer, stream={"q": 1}, only=others))
+
+
+def test_levels_that_cut_nothing_count_as_no_tile() -> None:
+    """Tiles as large as q at two levels: dx is added to as a whole, and each level moves what no tile moves."""
+    g = pm.grad(pm.conv2d(height=5, width=5, c_in=1, c_out=1))
+    twice = pm.tile(pm.tile(g, stream={"q": 3}, level="l2"), stream={"q": 3})
+    assert twice.bytes == sum(row[4] for row in twice.traffic("l2").rows) == g.bytes
+    assert pm.check(twice)

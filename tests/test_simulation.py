@@ -148,3 +148,14 @@ def test_padded_programs_in_a_sequence_are_checked_with_inputs_of_their_own_size
     """The sequence is where the history begins, and it is padded already."""
     first, then = [pm.pad(pm.softmax(rows, 12), m=8) for _ in range(2)]
     assert pm.check(pm.sequence(first, then, join={"y": "x"}))
+
+
+def test_an_array_that_nothing_reads_is_refused() -> None:
+    """A misspelt name would else go unseen."""
+    arrays = {"A": np.ones((1, 2, 2)), "B": np.ones((1, 2, 2))}
+    with pytest.raises(
+        pm.LabelError, match=r"simulate: matmul has no input 'Bs'; expected A, B \(did you mean 'B'\?\)"
+    ):
+        pm.simulate(pm.matmul(2, 2, 2), {**arrays, "Bs": 1})
+    with pytest.raises(pm.LabelError, match=r"no input 'C'; expected A, B"):
+        pm.simulate(pm.matmul(2, 2, 2), {**arrays, "C": np.ones((1, 2, 2))})

@@ -482,3 +482,14 @@ def test_online_results_are_split_and_added_too() -> None:
     assert pm.check(pm.tile(pm.split(online, j=2, combine="atomic"), level="registers", stream={"j": 2}))
     attention = pm.fuse(pm.split(pm.attention(7, 7, 4, causal=True), d=2))
     assert pm.check(pm.tile(pm.online(attention, "kv"), grid={"q": 3}, stream={"kv": 2}))
+
+
+def test_parts_that_are_left_without_elements_are_written_and_read_too() -> None:
+    """16 elements in 11 parts: 8 of 2 each and 3 of none, which hold 0; by atomics there are 8 blocks."""
+    p = pm.split(pm.matmul(4, 4, 16, dtype="fp32"), k=11)
+    assert p.macs == 4 * 4 * 16
+    found = {(row[1], row[2]): row[3] for row in p.traffic().rows}
+    assert found["C_partial", "write"] == found["C_partial", "read"] == 11 * 4 * 4
+    assert pm.check(p)
+    added = pm.split(pm.matmul(4, 4, 16, dtype="fp32"), k=11, combine="atomic")
+    assert {(row[1], row[2]): row[3] for row in added.traffic().rows}["C", "read"] == 8 * 4 * 4

@@ -75,6 +75,29 @@ class IoOrder:
                 )
         return float(self.quantity.xreplace(numbers).evalf())
 
+    def explain(self) -> Text:
+        """What grows so, where that is known, who showed it, and what it does not say.
+
+        >>> from perfmodel import known_io_orders
+        >>> known_io_orders()["fft"].explain()
+        fft: the butterfly network of n points: this order is needed, and is enough
+          order      log(n) n / (log(M)) elements
+          known for  M >= 2 and M <= n
+          source     Hong and Kung, STOC 1981
+          constant   not known: only the ratio of two sizes means something (.at)
+        """
+        return Text(
+            "\n".join(
+                [
+                    f"{self.name}: {self.means}",
+                    f"  order      {formula(self.quantity)} {self.unit}",
+                    f"  known for  {_said(self.ranges)}",
+                    f"  source     {self.source}",
+                    "  constant   not known: only the ratio of two sizes means something (.at)",
+                ]
+            )
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data.
 

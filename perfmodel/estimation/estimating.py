@@ -12,7 +12,7 @@ from perfmodel.effects import roofline
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.stack import NAMES
 from perfmodel.effects.tiles import checked_tile
-from perfmodel.errors import DimensionError, MachineError, PerfModelError
+from perfmodel.errors import DimensionError, MachineError, PerfModelError, listed
 from perfmodel.estimation.kernels import KernelEstimate
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import stacked
@@ -21,7 +21,7 @@ from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
-from perfmodel.showing import plain_dict, quantity
+from perfmodel.showing import Text, plain_dict, quantity
 
 NEVER = ("uncoalesced access", "heat", "which kernel a library really takes")  # what no effect models yet
 BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
@@ -110,6 +110,32 @@ class Fit:
         True
         """
         return self.capacity_bytes - self.needed_bytes
+
+    def explain(self) -> Text:
+        """What is held while most is, tensor by tensor, against what there is.
+
+        >>> from perfmodel import fits, matmul
+        >>> fits(matmul(4096, 4096, 4096), "h100-sxm").explain()
+        matmul(m=4096 n=4096 k=4096, bf16) in the memory of h100-sxm: fits
+          input A               33.55 MB
+          input B               33.55 MB
+          output C              33.55 MB
+          while 'matmul' runs   100.7 MB
+          capacity              85.9 GB
+          left                  85.8 GB
+        """
+        known = is_concrete(self.needed_bytes) and is_concrete(self.capacity_bytes)
+        verdict = (": fits" if self else ": does not fit") if known else ""
+        rows = list(self.program.memory().rows)
+        kernels = dict.fromkeys([kernel for kernel, *_ in rows])
+        lines = [(f"{role} {tensor}", held) for _, role, tensor, held in rows]
+        lines += [(f"while {listed([repr(name) for name in kernels])} runs", self.needed_bytes)]
+        short = bool(verdict) and not self
+        lines += [("capacity", self.capacity_bytes)]
+        lines += [("short of", -self.headroom_bytes) if short else ("left", self.headroom_bytes)]
+        width = max([len(what) for what, _ in lines])
+        shown = [f"  {what:{width}}   {quantity(value, 'B')}" for what, value in lines]
+        return Text("\n".join([f"{title(self.program)} in the memory of {self.machine.name}{verdict}", *shown]))
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data; ``fits`` is None where the memory is a formula.

@@ -60,7 +60,7 @@ class Counted:
             check_rooms(self.kernels, self.leaving, verb)
         return self
 
-    @property
+    @cached_property
     def leaving(self) -> frozenset[str]:
         """Names of the tensors that leave the kernel that makes them: outputs, and what other kernels read."""
         if len(self.kernels) == 1:

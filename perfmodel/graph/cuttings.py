@@ -105,7 +105,7 @@ class Cutting:
         return total_held(self.held[-1][1])
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _kept(kernel: Kernel, leaving: frozenset[str]) -> Cutting:
     """A kernel without names and what it has counted: ``tile`` asks to check it, and the program to count it."""
     return Cutting(kernel, leaving)

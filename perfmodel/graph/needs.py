@@ -126,7 +126,10 @@ def needs_of(kernel: Kernel, tiling: Tiling, leaving: Collection[str]) -> list[N
     found: list[Need] = []
     for op in reversed(kernel.ops):
         if scatters(op):
-            raise TransformError(f"tile: {op.name!r} adds into places that other blocks add into too: that is to come")
+            raise TransformError(
+                f"tile: {op.name!r} adds into places that other blocks add into too, which tiles are not counted for; "
+                "leave its kernel whole: name the kernels to cut in only="
+            )
         name = op.output.tensor.name
         asked = list(wanted.get(name, []))
         if name in leaving or not asked:

@@ -135,8 +135,8 @@ class Program(Counted):
         kernels, loops = self.kernels, self.loops
         if bound:
 
-            def runs(times: Size) -> Size:
-                return size(bind(times, bound), "repeat")
+            def runs(times: Size, what: str = "repeat") -> Size:
+                return size(bind(times, bound), f"at: {what}")
 
             loops = tuple([loop.resized(runs) for loop in loops])
             kernels = changed_kernels(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import sympy
@@ -23,7 +23,7 @@ Place = tuple[str, int]  # a tensor and the number of one of its axes
 
 
 def changed_kernels(
-    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], sizes: Change | None = None
+    kernels: tuple[Kernel, ...], op_change: Callable[[Op], Op], sizes: Callable[[Size, str], Size] | None = None
 ) -> tuple[Kernel, ...]:
     """Kernels with every op and repetition changed.
 
@@ -35,7 +35,7 @@ def changed_kernels(
         found = replace(kernel, ops=tuple([op_change(op) for op in kernel.ops]))
         if sizes is not None:
             tiles = tuple([tiling.resized(sizes) for tiling in kernel.tiles])
-            found = replace(found, repeat=sizes(kernel.repeat), tiles=tiles)
+            found = replace(found, repeat=sizes(kernel.repeat, "repeat"), tiles=tiles)
         changed.append(found)
     return tuple(changed)
 
@@ -230,6 +230,30 @@ def measures(kernels: tuple[Kernel, ...], alike: Iterable[tuple[str, str]] = ())
 def _measure(members: list[str | Place], tied: bool) -> Measure:
     labels = tuple([item for item in members if isinstance(item, str)])
     return Measure(labels, tuple([item for item in members if not isinstance(item, str)]), tied)
+
+
+def joined_measures(
+    found: Iterable[Measure], other: Iterable[Measure], tensors: Collection[str]
+) -> tuple[Measure, ...]:
+    """Measures of a program, joined where those of another are one; both have these tensors.
+
+    >>> found = [Measure(("i",), (("x", 0),), False), Measure((), (("y", 0),), True)]
+    >>> joined_measures(found, [Measure(("k",), (("x", 0), ("y", 0)), False)], ["x", "y"])
+    (Measure(labels=('i',), axes=(('x', 0), ('y', 0)), tied=True),)
+    """
+    groups = _Groups()
+    tied: list[str | Place] = []
+    for measure in found:
+        members: list[str | Place] = [*measure.labels, *measure.axes]
+        for item in members:
+            groups.join(members[0], item)
+        tied += members if measure.tied else []
+    for measure in other:
+        known = [axis for axis in measure.axes if axis[0] in tensors and axis in groups.parent]
+        for axis in known:
+            groups.join(known[0], axis)
+    ends = {groups.find(item) for item in tied}
+    return tuple([_measure(members, root in ends) for root, members in groups.members().items()])
 
 
 class _Groups:

@@ -28,6 +28,7 @@ from perfmodel.graph.masks import Mask
 from perfmodel.graph.needs import Need, joined_parts
 from perfmodel.graph.nodes import Access, Op, Tensor
 from perfmodel.graph.paddings import Padding
+from perfmodel.graph.scattering import scatters
 from perfmodel.graph.schedules import Loop, Node
 from perfmodel.graph.splits import key_bound
 from perfmodel.graph.spots import Spot
@@ -155,14 +156,13 @@ class Segment:
         )
         made = self._tensor(op.output.tensor, spot)
         labels = tuple([names.get(label, label) for label in op.output.tensor.labels])
-        made = replace(
-            made, axes=tuple([Axis(label, axis.extent) for label, axis in zip(labels, made.axes, strict=True)])
-        )
+        made = replace(made, axes=tuple([Axis(label, a.extent) for label, a in zip(labels, made.axes, strict=True)]))
+        index = op.output.index if scatters(op) else labels  # a tile of what scatters holds all of it
         valid = [(item.label, valid_length(spot, space[item.label], item.extent)) for item in op.padded]
         padded = tuple([Padding(names.get(label, label), extent, ()) for label, extent in valid])
         mask = self._mask(place, spot)
         bounds = tuple([local_bound(item, names, space, spot) for item in op.bounds])
-        changed = replace(op, inputs=inputs, output=Access(made, labels), space=axes, padded=padded, bounds=bounds)
+        changed = replace(op, inputs=inputs, output=Access(made, index), space=axes, padded=padded, bounds=bounds)
         return replace(changed, mask=mask)
 
     def _mask(self, place: int, spot: Spot) -> Mask | None:

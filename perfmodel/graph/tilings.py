@@ -43,14 +43,17 @@ class Tiling:
     capacity_bytes: Size | None = None
     atomic: tuple[str, ...] = ()
 
-    def resized(self, change: Callable[[Size], Size]) -> Tiling:
-        """The tiling with every size in it changed (bound to values, say).
+    def resized(self, change: Callable[[Size, str], Size]) -> Tiling:
+        """The tiling with every size in it changed (bound to values, say); the change is told what it is the size of.
 
-        >>> Tiling("shared", (Cut("m", 128),)).resized(lambda size: size // 2).grid
+        >>> Tiling("shared", (Cut("m", 128),)).resized(lambda size, what: size // 2).grid
         (Cut(label='m', size=64),)
         """
-        grid, stream = [tuple([Cut(label, change(size)) for label, size in cuts]) for cuts in (self.grid, self.stream)]
-        room = None if self.capacity_bytes is None else change(self.capacity_bytes)
+        grid, stream = [
+            tuple([Cut(label, change(size, f"the tile of {label!r}")) for label, size in cuts])
+            for cuts in (self.grid, self.stream)
+        ]
+        room = None if self.capacity_bytes is None else change(self.capacity_bytes, "capacity_bytes")
         return replace(self, grid=grid, stream=stream, capacity_bytes=room)
 
     def within(self, labels: Collection[str]) -> Tiling:

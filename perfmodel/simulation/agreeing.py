@@ -22,6 +22,9 @@ def compared(
     errors: dict[str, tuple[float, float]] = {}
     found = []
     for name in [name for name in names if name in first]:
+        if np.shape(mine[name]) != np.shape(first[name]):
+            found.append(f"shape of {name}: {np.shape(mine[name])}, not {np.shape(first[name])}")
+            continue
         allowed = np.broadcast_to(bounds.get(name, 0.0), np.shape(first[name]))
         with np.errstate(invalid="ignore"):
             apart = np.abs(mine[name] - first[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -12,17 +12,17 @@ from perfmodel.errors import DimensionError, LabelError, PerfModelError, listed
 from perfmodel.expressions import Size, as_expression, size
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
-from perfmodel.graph.nodes import Op, Tensor
-from perfmodel.graph.operands import Scalar
+from perfmodel.graph.nodes import Op
 from perfmodel.graph.paddings import Padding
 from perfmodel.graph.programs import Program
-from perfmodel.graph.rebinding import Measure, changed_kernels, measures
+from perfmodel.graph.rebinding import Measure, changed_kernels, joined_measures, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
-from perfmodel.graph.resizing import paddings_of, resized_kernels, valid_axes, valid_shape
+from perfmodel.graph.resizing import paddings_of, resized_kernels
 from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.simulation.agreeing import compared
 from perfmodel.simulation.deviations import deviations
+from perfmodel.simulation.filling import small_inputs
 from perfmodel.simulation.running import simulate
 from perfmodel.simulation.tallying import count_differences
 
@@ -87,17 +87,23 @@ def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int
     if not isinstance(seed, int) or seed < 0:
         raise PerfModelError(f"check: seed={seed!r}: a whole number from 0 on")
     program, first = _with_parts(program)
-    small = _small_sizes(program, sizes or {})
-    tied = {label for m in measures(program.kernels, carried(program.loops)) if m.tied for label in m.labels}
+    known = _joined(program, first)
+    small = _small_sizes(program, known, sizes or {})
+    tied = {label for measure in known if measure.tied for label in measure.labels}
     mine, first = _at(program, small), _at(first, {label: found for label, found in small.items() if label not in tied})
-    arrays = _inputs(mine, seed, mine.tensors if rounding else {}) | _inputs(
-        first, seed, mine.tensors if rounding else {}
-    )
-    run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, arrays)
+    arrays, theirs = [small_inputs(item, seed, mine.tensors if rounding else {}) for item in (mine, first)]
+    arrays |= {name: theirs[name] for name in arrays if name in theirs}
+    run, plain = simulate(mine, arrays, rounding=rounding), simulate(first, theirs)
     bounds = deviations(mine, arrays) if rounding else {}
     errors, found = compared(mine.returned, run.values, plain.values, bounds)
     counts = count_differences(mine, run.levels)
     return Check(not found, not counts, small, (*counts, *found), errors if rounding else {})
+
+
+def _joined(program: Program, first: Program) -> tuple[Measure, ...]:
+    """The labels of a program by what they measure, those together that measure one axis of the first program."""
+    mine, theirs = [measures(item.kernels, carried(item.loops)) for item in (program, first)]
+    return joined_measures(mine, theirs, {*[item.name for item in program.inputs], *program.returned})
 
 
 def _with_parts(program: Program) -> tuple[Program, Program]:
@@ -156,21 +162,36 @@ def _repeated(
     )
 
 
-def _small_sizes(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
+def _small_sizes(program: Program, known: Iterable[Measure], given: Mapping[str, Any]) -> dict[str, int]:
     """An extent for each label: given, or as it is where it follows from a window, or small."""
     for label in given:
         if label not in program.labels:
             raise LabelError(f"check: {program.name} has no label {label!r}; it has {listed(program.labels)}")
     cut = {label for kernel in program.kernels for tiling in kernel.tiles for label in tiling.labels}
     found: dict[str, int] = {}
-    for measure in [item for item in measures(program.kernels, carried(program.loops)) if item.labels]:
-        told = [int(size(given[label], label)) for label in measure.labels if label in given]
-        extent = told[0] if told else _small_extent(program, measure, cut)
+    for measure in [item for item in known if item.labels]:
+        told = {label: _told(given[label], label) for label in measure.labels if label in given}
+        if len(set(told.values())) > 1:
+            raise LabelError(f"check: {listed(told)} of {program.name} have one extent; got {told}")
+        extent = _small_extent(program, measure, cut) if measure.tied or not told else next(iter(told.values()))
+        for label in [label for label, value in told.items() if value != extent]:
+            raise LabelError(
+                f"check: label {label!r} of {program.name} is {extent}, which other sizes follow from (a window, a "
+                "roll, parts); build the program at other sizes"
+            )
         found.update(dict.fromkeys(measure.labels, extent))
     points = max(_points(program, found))
     if points > MOST_POINTS:
         raise DimensionError(f"check: an op of {program.name} has {points} points; build the program at smaller sizes")
     return found
+
+
+def _told(given: Any, label: str) -> int:
+    """An extent that is given: a number."""
+    extent = size(given, f"check: {label}")
+    if not isinstance(extent, int):
+        raise DimensionError(f"check: {label}={extent}: a run has a number of elements")
+    return extent
 
 
 def _small_extent(program: Program, measure: Measure, cut: set[str]) -> int:
@@ -251,40 +272,3 @@ def _small_padding(padding: Padding, sizes: Mapping[str, int]) -> Padding:
     small = next(multiple for multiple in count(LARGEST_TILE) if end % multiple)
     kept = [m if isinstance(m, int) and m <= LARGEST_TILE else small for m in padding.multiples]
     return padding._replace(multiples=tuple(kept))
-
-
-def _inputs(program: Program, seed: int, rounded: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Small whole numbers for inputs (sums of them are exact), indices in range for look-ups, ones for scalars.
-
-    What is ``rounded`` has digits to lose, and lies between -1 and 1 where it is stored as floats, so that errors stay
-    small beside the values that functions such as a softmax are steep at. Runs that read inputs of their own get them.
-    """
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    looked_up = [
-        (index.by, int(access.tensor.axes[place].extent))
-        for op in program.ops
-        for access in op.reads
-        for place, index in enumerate(access.index)
-        if isinstance(index, Gathered)
-    ]
-    tables = dict(sorted(looked_up, key=lambda pair: -pair[1]))  # of several tables the smallest: rows that all have
-    found: dict[str, Any] = {}
-    runs = {name: kernel.repeat for kernel in program.kernels for name in kernel.needed}
-    ends = valid_axes(program.kernels, carried(program.loops))  # padding is no input
-    once = {*program.shared, *[into for _, into in carried(program.loops)]}
-    for item in program.inputs:
-        shape = tuple([int(extent) for extent in valid_shape(item, ends)])
-        own = item.name not in once and runs[item.name] != 1
-        shape = (int(runs[item.name]), *shape) if own else shape
-        low, high = (0, tables[item.name]) if item.name in tables else (-3, 4)
-        found[item.name] = random.integers(low, high, size=shape).astype(float)
-        if item.name in rounded and item.name not in tables:
-            whole = rounded[item.name].format.kind == "int"
-            found[item.name] = found[item.name] * whole + random.uniform(-1, 1, size=shape) / (1 + whole)
-    for op in program.ops:
-        found.update(
-            {item.value: 1.0 for item in op.inputs if isinstance(item, Scalar) and isinstance(item.value, str)}
-        )
-    return found

@@ -66,6 +66,7 @@ def simulate(
         raise PerfModelError(f"simulate: rounding={rounding!r}: expected True or False")
     watched = _watched(program, watch)
     how = Rounding(rounding)
+    _check_known(program, arrays)
     memory, apart = inputs_of(program, arrays, how)
     kernels = _Kernels(program, memory, scalars_of(program, arrays), how, watched)
     tensors = program.tensors
@@ -201,6 +202,16 @@ def inputs_of(program: Program, arrays: Mapping[str, Any], how: Rounding) -> tup
             memory[name] = found
     _check_look_ups(program, {**memory, **apart})
     return memory, apart
+
+
+def _check_known(program: Program, arrays: Mapping[str, Any]) -> None:
+    """Every array is an input's, or a named scalar."""
+    scalars = [item.value for op in program.ops for item in op.inputs if isinstance(item, Scalar)]
+    known = [*[item.name for item in program.inputs], *[name for name in scalars if isinstance(name, str)]]
+    for name in [name for name in arrays if name not in set(known)]:
+        raise LabelError(
+            f"simulate: {program.name} has no input {name!r}; expected {listed(known)}{did_you_mean(str(name), known)}"
+        )
 
 
 def _check_given(needed: list[str], arrays: Mapping[str, Any]) -> None:

@@ -78,7 +78,10 @@ def _check_ops(program: Program) -> None:
             if bound_indices(op):
                 raise TransformError(f"grad: {op.name!r} is split; take the gradient first, then split both")
             if scatters(op):
-                raise TransformError(f"grad: {op.name!r} adds into places that an index names: its gradient is to come")
+                raise TransformError(
+                    f"grad: {op.name!r} adds into places that an index names, which grad has no rule for; other "
+                    "outputs have gradients (of=)"
+                )
 
 
 def _wanted_inputs(program: Program, wrt: tuple[str, ...] | None) -> list[Tensor]:
@@ -106,7 +109,7 @@ def _seeds(program: Program, backward: Backward, of: tuple[str, ...] | None) -> 
         if item.name in backward.active and (of is None or item.name in of):
             name = f"d{item.name}"
             if name in program.tensors:
-                raise LabelError(f"grad: {program.name} has a tensor {name!r} already: rename it, {name} is to come")
+                raise LabelError(f"grad: {program.name} has a tensor {name!r}, which grad makes: rename it")
             found[item.name] = Tensor(name, item.axes, item.format)
     if not found:
         raise TransformError(f"grad: no output of {program.name} depends on the inputs that gradients are wanted of")

@@ -215,7 +215,10 @@ def check_in_parts(op: Op, labels: Sequence[str]) -> None:
             "not both"
         )
     if scatters(op):
-        raise TransformError(f"split: {op.name!r} adds into places that an index names: that is to come")
+        raise TransformError(
+            f"split: {op.name!r} adds into places that an index names, which parts have no rule for; split the other "
+            "kernels (only=)"
+        )
     for label in labels:
         if op.mask is not None and (label == op.mask.query or (label == op.mask.key and op.function == "mean")):
             raise TransformError(

@@ -26,10 +26,12 @@ def split(program: Program, only: Only = None, combine: str = "kernel", **labels
     """The program with reductions cut into parts: ``split(p, k=4)`` cuts the reduced label k into 4 of them.
 
     Each reduction over k makes 4 partial results, along one more axis ``k_part``: part number p has the elements
-    from ``ceil(K/4)*p`` on, and the last one ends where k does. They are kept in the format of the accumulator, and a
-    kernel of its own combines them (with what stood behind the reduction in its kernel). A mean is a sum that is
-    divided in the end. ``k_part`` is a label like any other: ``tile(p, grid={"k_part": 1, ..}, only="matmul")`` runs
-    the parts apart (split-K). Within a part the label keeps its name, or is ``k_inner`` where other ops have k whole.
+    from ``ceil(K/4)*p`` on, and the last one ends where k does (11 parts of 16 elements have 2 each, and the
+    last three none: they hold what the reduction begins with, and are written and read as the others are). They are
+    kept in the format of the accumulator, and a kernel of its own combines them (with what stood behind the reduction
+    in its kernel). A mean is a sum that is divided in the end. ``k_part`` is a label like any other:
+    ``tile(p, grid={"k_part": 1, ..}, only="matmul")`` runs the parts apart (split-K). Within a part the label keeps its
+    name, or is ``k_inner`` where other ops have k whole.
 
     A kernel that is ``online`` over the label keeps running results in each part (a maximum, and sums that follow it).
     The second kernel takes the maximum of all parts, scales the sums of each by exp(its maximum - that of all) and adds

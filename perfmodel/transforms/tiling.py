@@ -22,7 +22,11 @@ from perfmodel.transforms.selecting import Only, check_label, checked_program, c
 
 _REDUNDANT = ("allow", "forbid")
 _OPTIONS = ("grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "only")
-_LEVELS = ("memory", "l3", "l2", "l1", "shared", "registers")  # outermost first
+_LEVELS = (  # those of the chips that are known, outermost first
+    "infinity-cache", "system-cache", "l3", "l2", "cmem", "l1", "shared", "vmem", "sbuf", "sram", "unified-buffer",
+    "tensor-memory", "accumulators", "registers",
+)  # fmt: skip
+_MEMORIES = ("memory", "hbm", "dram", "ddr", "gddr", "vram", "device", "global")
 
 
 def tile(
@@ -53,8 +57,9 @@ def tile(
     held in its tensor's format: give that another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums
     stay wider on chip. A second tiling of a kernel at one ``level`` replaces the first; at another it nests: "l2"
     tiles stand around "shared" ones and those around "registers", and ``p.traffic("l2")`` is what the tiles inside ask
-    of those of "l2". Under a mask, tiles without an allowed pair are skipped at every level; where outer tiles cut it,
-    they are counted at given sizes.
+    of those of "l2". A level of one's own chip may have any other name: its tiles stand inside those that there are.
+    Under a mask, tiles without an allowed pair are skipped at every level; where outer tiles cut it, they are counted
+    at given sizes.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
@@ -78,6 +83,7 @@ def tile(
     in_grid, in_loops = [tuple([Cut(*pair) for pair in found.items()]) for found in (blocks, loops)]
     told = Tiling(level, in_grid, in_loops, tuple(spill), redundant, buffers, room, _atomic(atomic, blocks))
     bare = frozenset(cuts)
+    _check_reduced(program, selected, told.atomic)
     kernels = [_cut(program, item, told, bare) if item.name in selected else item for item in program.kernels]
     said = _said(grid or {}, stream or {}, cuts, told, only)
     return program.rewritten(tuple(kernels), f"tile({said})")
@@ -88,13 +94,14 @@ def _check_said(grid: Any, stream: Any, level: Any, buffers: Any, spill: Any, re
     for name, found in (("grid", grid), ("stream", stream)):
         if found is not None and not isinstance(found, Mapping):
             raise LabelError(f"tile: {name} maps labels to sizes, such as {{'m': 128}}; got {found!r}")
-    if not isinstance(level, str) or not level.isidentifier():
+    if not isinstance(level, str) or not level.replace("-", "_").isidentifier():
         raise TransformError(f"tile: level={level!r}: a level is a name, such as 'shared' or 'l2'")
     if isinstance(spill, str) or not (isinstance(spill, Collection) and all(isinstance(name, str) for name in spill)):
         raise LabelError(f"tile: spill={spill!r}: names of tensors, such as ['C']")
-    near = did_you_mean(level, _LEVELS[1:])
-    if level == "memory" or (level not in _LEVELS and near):
-        raise TransformError(f"tile: level={level!r}: tiles stand inside memory, at {listed(_LEVELS[1:])}{near}")
+    inside = level.lower() not in _MEMORIES
+    near = did_you_mean(level, _LEVELS) * inside
+    if not inside or (level not in _LEVELS and near):
+        raise TransformError(f"tile: level={level!r}: tiles stand inside memory, at {listed(_LEVELS)}{near}")
     if not is_one_of(redundant, _REDUNDANT):
         raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
     if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
@@ -112,6 +119,17 @@ def _atomic(labels: Collection[str], blocks: Mapping[str, Size]) -> tuple[str, .
         if label not in blocks:
             raise LabelError(f"tile: atomic={label!r} is not in the grid, which has {listed(blocks)}")
     return found
+
+
+def _check_reduced(program: Program, selected: Collection[str], labels: Collection[str]) -> None:
+    """Blocks have something to add in memory along a label that is reduced."""
+    ops = [op for kernel in program.kernels if kernel.name in selected for op in kernel.ops]
+    reduced = dict.fromkeys([label for op in ops for label in op.reduced])
+    for label in [label for label in labels if label not in reduced]:
+        raise TransformError(
+            f"tile: atomic={label!r}: nothing reduces {label!r} here, so its blocks have nothing to add up in memory; "
+            f"reduced are {listed(reduced)}"
+        )
 
 
 def _cut(program: Program, kernel: Kernel, told: Tiling, bare: frozenset[str]) -> Kernel:
