@@ -36,12 +36,12 @@ def sizes_exist(program: Program) -> list[Relation]:
 
 
 def taken_for_granted(program: Program, asked: str) -> list[Relation]:
-    """What the formulas of a program assume of its loops, and, for what a block holds, of its grid.
+    """What the formulas of a program assume of its tiles; for what a block holds, that its grid has two blocks too.
 
     >>> from perfmodel import matmul, tile
     >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
     >>> [[str(each) for each in taken_for_granted(tiled, asked)] for asked in ("bytes", "footprint_bytes")]
-    [['n > 32'], ['n > 32', 'n > 128']]
+    [['n >= 128', 'n > 32'], ['n > 32', 'n > 128']]
     """
     found = [relation_of(each) for each in program.assumptions]
     if any(name in asked for name in _BY_GRID):
@@ -52,7 +52,9 @@ def taken_for_granted(program: Program, asked: str) -> list[Relation]:
             for trip in trips
             if not (is_concrete(trip.extent) and is_concrete(trip.size))
         ]
-    return list(dict.fromkeys(found))
+    strict = {(each.left, each.right) for each in found if each.sign == ">"}
+    kept = [each for each in found if each.sign != ">=" or (each.left, each.right) not in strict]
+    return list(dict.fromkeys(kept))
 
 
 def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
