@@ -10,14 +10,14 @@ print("From which batch on is a decode projection (8192 x 8192, bf16) bound by c
 step = pm.gemv(8192, 8192, batch="b")
 print(step.explain())
 print(f"  ridge: {h100.ridge('bf16'):.1f} FLOP/B, so about that many tokens must share each 2-byte weight")
-first = next(b for b in range(1, 1024) if pm.estimate(step.at(b=b), h100).bound == "compute")
+first = next(b for b in range(1, 1024) if pm.estimate(step.at(b=b), h100, "ideal").bound == "compute")
 print(f"Answer: from batch {first} on (x and y cost traffic too). Share of peak by batch:")
 for batch in (1, 8, 64, 256, 1024):
-    print(f"  {batch:>5} {pm.estimate(step.at(b=batch), h100).fraction_of_peak:>6.1%}")
+    print(f"  {batch:>5} {pm.estimate(step.at(b=batch), h100, 'ideal').fraction_of_peak:>6.1%}")
 
 print("\nHow fast can one H200 decode a model of 70e9 parameters at batch 1, whatever its layers are?\n")
 token = pm.workload(flops=2 * 70e9, bytes_read=2 * 70e9, dtype="bf16", name="one_token")
-e = pm.estimate(token, "h200-sxm")
+e = pm.estimate(token, "h200-sxm", "ideal")
 print(e.explain())
 print(f"Answer: at most {1 / e.time_s:.0f} tokens/s, for each of them reads every weight once.")
 

@@ -47,7 +47,8 @@ _HOME = homes_of(
             "instruction_energy latency_hiding littles_law occupancy systolic tile_grid transactions waves work_span "
             "work_span_limits"
         ),
-        "perfmodel.estimation": "Estimate estimate fits",
+        "perfmodel.effects": "Protocol Tile",
+        "perfmodel.estimation": "Estimate Estimates estimate estimate_many fits",
         "perfmodel.comparing": "compare",
         "perfmodel.tile_search": "best_tiles",
     }
@@ -130,9 +131,15 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
         where as where,
         workload as workload,
     )
+    from perfmodel.effects import (
+        Protocol as Protocol,
+        Tile as Tile,
+    )
     from perfmodel.estimation import (
         Estimate as Estimate,
+        Estimates as Estimates,
         estimate as estimate,
+        estimate_many as estimate_many,
         fits as fits,
     )
     from perfmodel.expressions import (

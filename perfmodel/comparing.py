@@ -25,7 +25,7 @@ class Comparison:
 
     >>> from perfmodel import compare, elementwise, fuse
     >>> p = elementwise("relu(x*w + b)", 2**24)
-    >>> [f"{e.time_s * 1e6:.2f} us" for e in compare(p, fuse(p), on="h100-sxm").estimates]
+    >>> [f"{e.time_s * 1e6:.2f} us" for e in compare(p, fuse(p), on="h100-sxm", effects="ideal").estimates]
     ['80.07 us', '40.04 us']
     """
 
@@ -37,7 +37,7 @@ class Comparison:
 
         >>> from perfmodel import compare, elementwise, fuse
         >>> p = elementwise("relu(x*w + b)", 2**24)
-        >>> [round(gain, 3) for gain in compare(p, fuse(p), on="h100-sxm").speedups]
+        >>> [round(gain, 3) for gain in compare(p, fuse(p), on="h100-sxm", effects="ideal").speedups]
         [1.0, 2.0]
         """
         return tuple([ratio(self.estimates[0].time_s, item.time_s) for item in self.estimates])
@@ -105,7 +105,7 @@ def compare(*programs: Program, on: On | Iterable[On], effects: Any = "real") ->
     Raises what ``estimate`` raises, and ``PerfModelError`` where no program or no machine is given.
 
     >>> from perfmodel import matmul
-    >>> found = compare(matmul(8, 8192, 8192), on=["a100-sxm-80gb", "h100-sxm"])
+    >>> found = compare(matmul(8, 8192, 8192), on=["a100-sxm-80gb", "h100-sxm"], effects="ideal")
     >>> [round(gain, 2) for gain in found.speedups]
     [1.0, 1.64]
     """

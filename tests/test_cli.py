@@ -119,10 +119,10 @@ def test_formats_lists_every_format(shell: Shell) -> None:
 
 def test_estimate_on_two_machines_explains_both_and_compares(shell: Shell) -> None:
     """Each working as estimate(...).explain() gives it, then the table."""
-    text = shell("estimate", MATMUL, "--on", "h100-sxm", "--on", "a100-sxm-80gb")
+    text = shell("estimate", MATMUL, "--on", "h100-sxm", "--on", "a100-sxm-80gb", "--effects", "ideal")
     p = pm.matmul(8, 8192, 8192)
     for name in ("h100-sxm", "a100-sxm-80gb"):
-        assert f"{pm.estimate(p, name).explain()!s}\n\n" in text
+        assert f"{pm.estimate(p, name, effects='ideal').explain()!s}\n\n" in text
     head, first, second = text.splitlines()[-3:]
     assert head.split()[:2] == ["program", "machine"]
     assert "h100-sxm" in first
@@ -139,7 +139,8 @@ def test_one_estimate_has_no_table(shell: Shell) -> None:
 
 def test_estimate_as_json_has_numbers_as_numbers(shell: Shell) -> None:
     """Counts are ints, times floats: 2 m n k FLOP; A, B read and C written, 2 bytes each; hbm at 3.352 TB/s."""
-    found = json_document(shell("estimate", MATMUL, "--on", "h100-sxm", "--on", "l4", "--json"))
+    call = ("estimate", MATMUL, "--on", "h100-sxm", "--on", "l4", "--json", "--effects", "ideal")
+    found = json_document(shell(*call))
     assert list(found) == ["programs", "estimates", "comparison", "measured"]
     moved = 2 * (8 * 8192 + 8192 * 8192 + 8 * 8192)
     assert found["programs"][0]["flops"] == 2 * 8 * 8192 * 8192
@@ -186,9 +187,10 @@ def test_fuse_makes_one_kernel_or_one_a_stage(shell: Shell) -> None:
 
 def test_several_programs_are_compared(shell: Shell) -> None:
     """Softmax one op a kernel moves 8MN + 4M elements, fused 2MN: 4 (N + 1/2) / N times as fast."""
-    table = json_document(
-        shell("estimate", "softmax(64, 128)", "fuse(softmax(64, 128))", "--on", "h100-sxm", "--json")
-    )["comparison"]  # fmt: skip
+    programs = ("softmax(64, 128)", "fuse(softmax(64, 128))")
+    table = json_document(shell("estimate", *programs, "--on", "h100-sxm", "--json", "--effects", "ideal"))[
+        "comparison"
+    ]
     assert table["bytes"] == [2 * (8 * 64 * 128 + 4 * 64), 2 * (2 * 64 * 128)]
     assert table["kernels"] == [5, 1]
     assert table["speedup"][1] == pytest.approx(table["bytes"][0] / table["bytes"][1])

@@ -23,7 +23,7 @@ def test_the_first_is_what_the_others_are_compared_with() -> None:
 def test_machines_are_compared_on_a_program() -> None:
     """A memory-bound program gains what the bandwidth gains, whatever the machines are given as."""
     twice = MINE.replace(bandwidth_bytes_per_s=2e10)
-    found = pm.compare(P, on=[MINE, twice, "h100-sxm"])
+    found = pm.compare(P, on=[MINE, twice, "h100-sxm"], effects="ideal")
     bandwidth = pm.machine("h100-sxm").bandwidth_bytes_per_s
     assert found.speedups == pytest.approx((1.0, 2.0, bandwidth / 1e10), rel=1e-12)
     assert [e.machine.name for e in found.estimates] == ["mine", twice.name, "h100-sxm"]
@@ -104,7 +104,7 @@ def test_a_wrong_call_says_what_is_wrong(call: object, said: str) -> None:
 def test_a_missing_rate_gives_no_speed_up() -> None:
     """fp8 on a chip without fp8 is a least time, not a gain; a formula's time depends."""
     p = pm.matmul(4096, 4096, 4096)
-    found = pm.compare(p, pm.cast(p, "fp8"), on="a100-sxm-80gb")
+    found = pm.compare(p, pm.cast(p, "fp8"), on="a100-sxm-80gb", effects="ideal")
     assert len(found) == 2
     assert found[1].is_least
     assert not found[0].is_least

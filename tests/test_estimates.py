@@ -36,7 +36,7 @@ def test_the_time_is_the_larger_of_work_and_memory() -> None:
     h100 = pm.machine("h100-sxm")
     for n in (64, 4096):
         work, memory = 2 * n**3 / h100.peak("bf16"), 3 * 2 * n**2 / h100.bandwidth_bytes_per_s
-        e = pm.estimate(pm.matmul(n, n, n), h100)
+        e = pm.estimate(pm.matmul(n, n, n), h100, effects="ideal")
         assert e.time_s == max(work, memory)
         assert e.fraction_of_peak == work / max(work, memory)
         assert e.fraction_of_bandwidth == memory / max(work, memory)
@@ -117,7 +117,7 @@ def test_symbols_in_the_program_or_in_the_machine_alone() -> None:
 def test_unknown_rates_are_said_and_only_peak_raises() -> None:
     """bf16 on a V100 is timed by its memory alone, and not_modelled says so first."""
     v100 = pm.machine("v100-sxm2-16gb")
-    e = pm.estimate(pm.matmul(4096, 4096, 4096), v100)
+    e = pm.estimate(pm.matmul(4096, 4096, 4096), v100, effects="ideal")
     assert e.time_s == 3 * 2 * 4096**2 / v100.bandwidth_bytes_per_s
     assert e.not_modelled[0] == "matrix bf16: v100-sxm2-16gb lists no such rate"
     assert e.fraction_of_peak == 0
@@ -136,7 +136,7 @@ def test_nothing_known_is_no_time() -> None:
 
 def test_fp32_on_an_h100_brings_a_caveat() -> None:
     """No matrix unit for fp32: the vector unit's 66.9 TFLOP/s, and a remark."""
-    e = pm.estimate(pm.matmul(4096, 4096, 4096, dtype="fp32"), "h100-sxm")
+    e = pm.estimate(pm.matmul(4096, 4096, 4096, dtype="fp32"), "h100-sxm", effects="ideal")
     assert e.bottleneck == "vector fp32"
     assert e.time_s == 2 * 4096**3 / pm.machine("h100-sxm").peak("fp32")
     assert e.caveats == ("h100-sxm has no matrix unit for fp32: contractions run on the vector unit",)

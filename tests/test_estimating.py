@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import perfmodel as pm
-from perfmodel.estimation import EFFECTS, NOT_BUILT
+from perfmodel.estimation import EFFECTS
 
 P = pm.matmul(64, 64, 64)
+EFFECTS_IN_ORDER = tuple(EFFECTS)
 
 
 def test_a_machine_is_a_name_a_file_or_a_value() -> None:
@@ -21,15 +22,42 @@ def test_a_machine_is_a_name_a_file_or_a_value() -> None:
     assert len(times) == 1
 
 
-@pytest.mark.parametrize("effects", ["real", "ideal", "roofline", ["roofline"], ("real",), {"roofline"}])
-def test_effects_are_a_word_or_names(effects: object) -> None:
-    """ "real" and "ideal" and names: the roofline is all that there is yet, and every estimate says what it lacks."""
+@pytest.mark.parametrize("effects", ["ideal", "roofline", ["roofline"], ("ideal",), {"roofline"}])
+def test_the_ideal_is_the_roofline_alone(effects: object) -> None:
+    """ "ideal" and its name are one, and the estimate says which effects it leaves out."""
     e = pm.estimate(P, "h100-sxm", effects=effects)
-    assert e.effects == EFFECTS == ("roofline",)
-    assert e.not_modelled == NOT_BUILT
+    assert e.effects == EFFECTS_IN_ORDER[:1]
+    assert e.not_modelled == EFFECTS_IN_ORDER[1:]
     assert e.steps == (("roofline", e.time_s),)
     assert e.ideal_time_s == e.time_s
     assert e.tile is None
+
+
+@pytest.mark.parametrize("effects", ["real", ("real",), EFFECTS_IN_ORDER, set(EFFECTS_IN_ORDER)])
+def test_the_real_ones_are_all_of_them(effects: object) -> None:
+    """ "real" and all the names are one; the steps begin with the ideal and end with the time."""
+    e = pm.estimate(P, "h100-sxm", effects=effects)
+    assert e.effects == EFFECTS_IN_ORDER
+    assert [name for name, _ in e.steps] == list(EFFECTS_IN_ORDER)
+    assert (e.steps[0][1], e.steps[-1][1]) == (e.ideal_time_s, e.time_s)
+    assert e.tile is not None
+
+
+def test_leaving_effects_out_is_naming_the_rest() -> None:
+    """without=(...) and effects=[...] meet."""
+    rest = [name for name in EFFECTS_IN_ORDER if name not in ("launch", "power")]
+    by_names = pm.estimate(P, "h100-sxm", effects=rest)
+    assert pm.estimate(P, "h100-sxm", without=("launch", "power")) == by_names
+    assert by_names.not_modelled[:2] == ("power", "launch")
+
+
+def test_what_has_symbols_or_no_units_is_the_ideal_and_says_so() -> None:
+    """A formula of sizes, and a machine of two numbers, have no tiles: the reason is listed."""
+    mine = pm.Machine(peak=1e12, bandwidth_bytes_per_s=1e9)
+    for p, on, reason in ((pm.matmul("n", 8, 8), "h100-sxm", "needs sizes"), (P, mine, "lists no units")):
+        e = pm.estimate(p, on)
+        assert e.time_s == e.ideal_time_s
+        assert any(reason in text for text in e.not_modelled)
 
 
 @pytest.mark.parametrize(("more", "said"), [
@@ -43,10 +71,13 @@ def test_effects_are_a_word_or_names(effects: object) -> None:
     ({"effects": True}, "no effect True"),
     ({"effects": [None]}, "no effect None"),
     ({"without": "roofline"}, "cannot be left out"),
-    ({"without": ["launch"]}, "no effect 'launch'"),
+    ({"without": ["lunch"]}, "did you mean 'launch'"),
     ({"without": 4}, "no effect 4"),
     ({"without": None}, "no effect None"),
-    ({"tile": (128, 128)}, "no effect of this version uses a tile"),
+    ({"tile": 128}, "expected rows and columns"),
+    ({"tile": (128, 0)}, "expected rows and columns"),
+    ({"tile": (128, 128.0)}, "expected rows and columns"),
+    ({"protocol": "warn"}, "did you mean 'warm'"),
 ])  # fmt: skip
 def test_effects_that_do_not_exist_are_refused(more: dict[str, object], said: str) -> None:
     """Each with its name and a near miss; the roofline is where every estimate starts."""

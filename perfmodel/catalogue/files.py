@@ -10,7 +10,7 @@ from perfmodel.catalogue.building import family_or_name
 from perfmodel.catalogue.chips import Machine
 from perfmodel.catalogue.parts import KINDS, SCOPES, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
 from perfmodel.catalogue.plain import plain_sheet
-from perfmodel.catalogue.tables import Table
+from perfmodel.catalogue.tables import CALIBRATED, Table
 from perfmodel.errors import FormatError, MachineError, listed
 from perfmodel.number_formats import format as number_format
 from perfmodel.showing import quantity as written
@@ -24,6 +24,7 @@ _TABLES = {
     "units": ("name", "count"),
     "clock": ("vector_hz", "matrix_hz", "base_hz"),
     "power": ("tdp_w",),
+    "calibrated": CALIBRATED,
 }
 _LISTS = {
     "peak": ("unit", "format", "accumulate", "flops_per_s", "sparse_flops_per_s", "rate_per_clock", "clock"),
@@ -53,14 +54,14 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
     sheet = _parsed(text, file)
     sources = _sources(sheet.pop("sources", {}), file)
     top = Table(file, sheet, (*_IDENTITY, *_TABLES, *_LISTS, "sources"), sources)
-    memory, units, clock, power = (
+    memory, units, clock, power, calibrated = (
         Table(f"{file}: [{key}]", sheet.get(key, {}), _TABLES[key], sources) for key in _TABLES
     )
     peaks, figures = _collected(_rows(top, "peak"), _peak)
     levels, level_figures = _collected(_rows(top, "level"), _level)
     figures |= _figures(memory, ("bandwidth_bytes_per_s",), required=True) | _figures(memory, ("capacity_bytes",))
     figures |= level_figures | _count(units) | _figures(clock, _TABLES["clock"]) | _figures(power, ("tdp_w",))
-    figures |= _figures(top, ("compute_capability",))
+    figures |= _figures(top, ("compute_capability",)) | _figures(calibrated, CALIBRATED)
     known = {key: figure.value for key, figure in figures.items()}
     facts = {key: known.get(key) for key in _PLAIN}
     clocks = Clocks(*(known.get(key) for key in _TABLES["clock"]))

@@ -25,7 +25,18 @@ RANGES: dict[str, tuple[float, float, str, str]] = {
     "flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 989.4e12"),
     "sparse_flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 1979e12"),
     "rate_per_clock": (0.001, 10**9, "FLOP a clock and unit", ""),
+    "launch_s": (10**-8, 10**-3, "seconds", ""),
+    "matrix_reach": (0.01, 1.2, "the peak (a share)", ""),
+    "memory_reach": (0.01, 1, "the bandwidth (a share)", ""),
+    "feed_bytes_per_clock": (1, 4096, "bytes a clock and unit", ""),
+    "step_s": (10**-9, 10**-5, "seconds", ""),
+    "tile_s": (10**-9, 10**-4, "seconds", ""),
+    "split_s": (10**-8, 10**-4, "seconds", ""),
+    "cache_reach": (0.05, 1, "the last-level cache (a share)", ""),
 }
+# What no data sheet gives and measured timings do; perfmodel.effects.constants says what each means.
+CALIBRATED = ("launch_s", "matrix_reach", "memory_reach", "feed_bytes_per_clock", "step_s", "tile_s", "split_s",
+              "cache_reach")  # fmt: skip
 _PREFIXED = re.compile(r"(^|_)([kmgtp]i?b|[kmgt]hz|[kmgtpe]?flops?|[kmgtpe]ops)(?=_|$)", re.IGNORECASE)
 _FIGURE_KEYS = ("value", "source", "doubtful", "note")
 

@@ -21,7 +21,8 @@ def estimated(options: argparse.Namespace) -> Any:
     """Each program on each machine: the workings and a comparison, or both as plain data.
 
     >>> from perfmodel.cli.options import parser
-    >>> print(estimated(parser().parse_args(["estimate", "gemv(8192, 8192)", "--on", "h100-sxm"])).splitlines()[0])
+    >>> call = ["estimate", "gemv(8192, 8192)", "--on", "h100-sxm", "--effects", "ideal"]
+    >>> print(estimated(parser().parse_args(call)).splitlines()[0])
     gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak, 100 % of bandwidth
     """
     programs, chips = _programs(options), [machine(name) for name in options.on]

@@ -1,5 +1,8 @@
-"""Effects: what an estimate is made of, one file each. The first is the ideal roofline."""
+"""Effects: what an estimate is made of, one file each; ``stack`` puts them together, the ideal roofline first."""
 
+from perfmodel.effects.protocols import PROTOCOLS, Protocol, protocol
 from perfmodel.effects.roofline import Roofline, Term, roofline
+from perfmodel.effects.stack import EFFECTS
+from perfmodel.effects.tiles import Tile
 
-__all__ = ["Roofline", "Term", "roofline"]
+__all__ = ["EFFECTS", "PROTOCOLS", "Protocol", "Roofline", "Term", "Tile", "protocol", "roofline"]

@@ -1,8 +1,10 @@
 """Estimates: the stack of effects, the bound, the explanation, measured times beside it."""
 
-from perfmodel.estimation.estimating import EFFECTS, NOT_BUILT, Fit, estimate, fits
+from perfmodel.effects.stack import NAMES as EFFECTS
+from perfmodel.estimation.estimating import Fit, estimate, fits
 from perfmodel.estimation.kernels import KernelEstimate
+from perfmodel.estimation.many import Estimates, estimate_many
 from perfmodel.estimation.measuring import Measured
 from perfmodel.estimation.values import Estimate
 
-__all__ = ["EFFECTS", "NOT_BUILT", "Estimate", "Fit", "KernelEstimate", "Measured", "estimate", "fits"]
+__all__ = ["EFFECTS", "Estimate", "Estimates", "Fit", "KernelEstimate", "Measured", "estimate", "estimate_many", "fits"]

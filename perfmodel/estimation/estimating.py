@@ -9,33 +9,23 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import roofline
-from perfmodel.errors import (
-    DimensionError,
-    ExpressionError,
-    MachineError,
-    PerfModelError,
-    TransformError,
-    did_you_mean,
-    listed,
-)
+from perfmodel.effects.protocols import Protocol, protocol as known_protocol
+from perfmodel.effects.stack import NAMES
+from perfmodel.effects.tiles import checked_tile
+from perfmodel.errors import DimensionError, MachineError, PerfModelError
 from perfmodel.estimation.kernels import KernelEstimate
+from perfmodel.estimation.names import checked_program, names_of
+from perfmodel.estimation.stacking import stacked
 from perfmodel.estimation.values import Estimate
 from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.describing import title
+from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
 from perfmodel.showing import plain_dict, quantity
 
-# The effects that the library has, in the order of the stack; what it has not is said in every estimate.
-EFFECTS = ("roofline",)
-NOT_BUILT = (
-    "tile quantization",
-    "wave quantization",
-    "occupancy",
-    "alignment",
-    "cache reuse",
-    "launch",
-    "power",
-)
+NEVER = ("uncoalesced access", "heat", "which kernel a library really takes")  # what no effect models yet
+BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
+BEYOND_CHIP = "every effect beyond the roofline: {} lists no units, clock or calibrated constants that they need"
 
 
 def estimate(
@@ -45,11 +35,14 @@ def estimate(
     tile: Any = None,
     *,
     without: Iterable[str] = (),
+    protocol: str | Protocol | None = None,
 ) -> Estimate:
     """How long a program takes on a machine: an ``Estimate`` with time, bound, rates and working.
 
     ``effects`` is "real" (all that the library has), "ideal" (the roofline alone), or names of effects;
-    ``without`` leaves some out. A machine is a name of the catalogue, a TOML file, or a ``Machine``. Raises
+    ``without`` leaves some out. The tile of a contraction is chosen among those that a library has, or is ``tile``:
+    (rows, columns) of a block's output, and perhaps the splits of k. ``protocol`` says what a measurement's loop
+    leaves in cache (nothing where None). A machine is a name of the catalogue, a TOML file, or a ``Machine``. Raises
     ``MachineError`` for a machine and ``ExpressionError`` for an effect that does not exist.
 
     >>> from perfmodel import matmul
@@ -57,45 +50,34 @@ def estimate(
     >>> e.bound, f"{e.time_s * 1e6:.1f} us"
     ('compute', '138.9 us')
     """
-    _check_program(program, "estimate")
-    plain = isinstance(effects, str) and effects in ("real", "ideal") and without == ()
-    names = EFFECTS if plain else _chosen(effects, without)
-    if tile is not None:
-        raise TransformError(f"estimate: tile={tile!r}: no effect of this version uses a tile")
+    checked_program(program, "estimate")
+    names, how, given = names_of(effects, without), known_protocol(protocol), checked_tile(tile)
     found = on if isinstance(on, Machine) else machine(on)
     try:
-        kernels = tuple([KernelEstimate(count, roofline(count, found)) for count in program.counted])
+        kernels = tuple([_kernel(count, found, names, how, given) for count in program.counted])
     except OverflowError:
         raise DimensionError(f"estimate: {program.name} on {found.name}: a time beyond what a float holds") from None
-    return Estimate(program, found, kernels, names, NOT_BUILT)
+    return Estimate(program, found, kernels, names, _left_out(program, kernels, names, found), how)
 
 
-def _check_program(program: Any, verb: str) -> None:
-    if not isinstance(program, Program):
-        raise PerfModelError(
-            f"{verb}: expected a program, got {program!r}; pm.matmul(m, n, k) makes one, pm.program(y) one of tensors"
-        )
+def _kernel(
+    count: KernelCount, found: Machine, names: tuple[str, ...], how: Protocol, given: tuple[int, ...] | None
+) -> KernelEstimate:
+    terms = roofline(count, found)
+    return KernelEstimate(count, terms, stacked(count, terms, found, names, how, given))
 
 
-def _chosen(effects: Any, without: Any) -> tuple[str, ...]:
-    """The names of the effects asked for; the roofline is where every estimate starts."""
-    wanted = _names(effects)
-    wanted = EFFECTS if wanted in (("real",), ("ideal",)) else wanted
-    dropped = _names(without)
-    for name in (*wanted, *dropped):
-        if name not in EFFECTS:
-            raise ExpressionError(
-                f"estimate: no effect {name!r}{did_you_mean(str(name), EFFECTS)}; there are {listed(EFFECTS)}, "
-                "and 'ideal' and 'real' for the first and for all"
-            )
-    if "roofline" in dropped or "roofline" not in wanted:
-        raise ExpressionError("estimate: the roofline cannot be left out: the other effects correct it")
-    return tuple([name for name in EFFECTS if name in wanted and name not in dropped])
-
-
-def _names(given: Any) -> tuple[Any, ...]:
-    """One name or several; what is neither stands as it is, to be refused by name."""
-    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+def _left_out(
+    program: Program, kernels: tuple[KernelEstimate, ...], names: tuple[str, ...], found: Machine
+) -> tuple[str, ...]:
+    """What the estimate does not model: effects not asked for, and those that do not apply."""
+    missing = [name for name in NAMES if name not in names]
+    reasons = [text for item in kernels if item.real is not None for text in item.real.left_out]
+    if len(names) > 1 and any(item.real is None for item in kernels):
+        reasons.append(BEYOND_SIZES if program.symbols else BEYOND_CHIP.format(found.name))
+    return tuple(
+        dict.fromkeys([*missing, *reasons, *(NEVER if any(item.real is not None for item in kernels) else ())])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +141,7 @@ def fits(program: Program, on: str | Path | Machine) -> Fit:
     fits(matmul(m=200000 n=200000 k=200000, bf16), 'h100-sxm')
     # False: needs 240 GB of 85.9 GB
     """
-    _check_program(program, "fits")
+    checked_program(program, "fits")
     found = on if isinstance(on, Machine) else machine(on)
     if found.capacity_bytes is None:
         raise MachineError(f"fits: {found.name} lists no capacity_bytes; machine.replace(capacity_bytes=...) gives one")

@@ -8,6 +8,7 @@ import sympy
 
 from perfmodel.effects.roofline import Term
 from perfmodel.errors import TransformError
+from perfmodel.estimation.working import effect_rows, remedy_row
 from perfmodel.expressions import is_concrete, total
 from perfmodel.graph.describing import by_label, title, worked
 from perfmodel.showing import Text, formula, percent, plain_dict, quantity
@@ -74,14 +75,14 @@ def explained(estimate: Estimate) -> Text:
       work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
       memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
-      left out tile quantization, ...
+      left out every effect beyond the roofline: mine lists no ...
     """
     lines = [f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"]
     general = by_label(estimate.program)
     order = [*estimate.program.labels, *[symbol.name for symbol in estimate.program.symbols]]
     rows = []
     for kernel, formal in zip(estimate.kernels, general.counted, strict=True):
-        rows.append(_kernel_rows(kernel, formal, order, single=len(estimate.kernels) == 1))
+        rows.append(_kernel_rows(kernel, formal, order, estimate.machine.unit_name, single=len(estimate.kernels) == 1))
     lines += _aligned([row for kernel_rows in rows for row in kernel_rows])
     lines += _fused(estimate)
     lines += [f"  note     {text}" for text in estimate.caveats]
@@ -89,7 +90,9 @@ def explained(estimate: Estimate) -> Text:
     return Text("\n".join(lines))
 
 
-def _kernel_rows(kernel: KernelEstimate, formal: Any, order: list[str], *, single: bool) -> list[tuple[str, ...]]:
+def _kernel_rows(
+    kernel: KernelEstimate, formal: Any, order: list[str], unit_name: str, *, single: bool
+) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     if not single or kernel.repeat != 1:
         times = f" x {formula(kernel.repeat)}" if kernel.repeat != 1 else ""
@@ -98,7 +101,9 @@ def _kernel_rows(kernel: KernelEstimate, formal: Any, order: list[str], *, singl
     for term in kernel.roofline.terms:
         rows.append(_term_row(term, kernel, formal, order))
     ridge = _ridge(kernel)
-    return [*rows, (f"  {'ridge':<8} {ridge}",)] if ridge else rows
+    if ridge:
+        rows.append((f"  {'ridge':<8} {ridge}",))
+    return [*rows, *effect_rows(kernel, unit_name), *remedy_row(kernel)]
 
 
 def _term_row(term: Term, kernel: KernelEstimate, formal: Any, order: list[str]) -> tuple[str, ...]:
@@ -154,7 +159,7 @@ def _fused(estimate: Estimate) -> list[str]:
         whole = fuse(estimate.program)
     except TransformError:  # kernels of one section that run different numbers of times
         return []
-    after = estimated(whole, estimate.machine, effects=estimate.effects)
+    after = estimated(whole, estimate.machine, effects=estimate.effects, protocol=estimate.protocol)
     number = "one kernel" if len(whole.kernels) == 1 else f"{len(whole.kernels)} kernels"
     line = f"  fuse     in {number}: {quantity(estimate.program.bytes, 'B')} -> {quantity(whole.bytes, 'B')}"
     if is_concrete(after.time_s) and is_concrete(estimate.time_s) and after.time_s > 0:
@@ -173,7 +178,7 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
     (0.000268435456, True)
     """
     names = ("time_s", "ideal_time_s", "bound", "bottleneck", "flops_per_s", "bytes_per_s", "fraction_of_peak",
-             "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects", "tile")  # fmt: skip
+             "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects")  # fmt: skip
     kernels = [
         {
             "name": item.name, "repeat": item.repeat, "time_s": item.time_s, "bound": item.bound,
@@ -183,7 +188,7 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
         }
         for item in estimate.kernels
     ]  # fmt: skip
-    program = estimate.program
+    program, tile = estimate.program, estimate.tile
     return plain_dict(
         {
             "program": title(program),
@@ -191,6 +196,7 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
             "flops": program.flops,
             "bytes": program.bytes,
             **{name: getattr(estimate, name) for name in names},
+            "tile": None if tile is None else {"m": tile.m, "n": tile.n, "splits": tile.splits},
             "kernels": kernels,
         }
     )

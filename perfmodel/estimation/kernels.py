@@ -11,11 +11,13 @@ import sympy
 
 from perfmodel.effects.roofline import Roofline, Term
 from perfmodel.errors import DimensionError
+from perfmodel.estimation.stacking import Stacked
 from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
 
 UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
+LAUNCH = "launch"  # the bound and the bottleneck of a kernel that mostly starts and ends
 _BEYOND = "beyond what a float holds"
 NEARLY_ONE = 1 - 2**-50  # times that differ by less are equal: each is rounded a few times, by 2^-53
 _UNITS = ("matrix", "vector", "special", "memory")  # compute first: it is the bound where both take as long
@@ -23,7 +25,7 @@ _UNITS = ("matrix", "vector", "special", "memory")  # compute first: it is the b
 
 @dataclass(frozen=True, slots=True)
 class KernelEstimate:
-    """One kernel's roofline: its terms, and the time of one run (their maximum).
+    """One kernel's roofline, whose time is the maximum of its terms, and its time with the effects beyond it.
 
     >>> from perfmodel import estimate, matmul
     >>> kernel = estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").kernels[0]
@@ -33,6 +35,7 @@ class KernelEstimate:
 
     count: KernelCount
     roofline: Roofline
+    real: Stacked | None = None  # with the effects beyond the roofline, where they are asked for and apply
 
     @property
     def name(self) -> str:
@@ -85,7 +88,30 @@ class KernelEstimate:
         >>> estimate(matmul("n", "n", "n"), "h100-sxm").kernels[0].time_s
         Max(n**2/558720000000, n**3/494700000000000)
         """
+        return self.ideal_time_s if self.real is None else self.real.time_s
+
+    @property
+    def ideal_time_s(self) -> Any:
+        """Seconds of one run by the roofline alone.
+
+        >>> from perfmodel import estimate, matmul
+        >>> f"{estimate(matmul(4096, 4096, 4096), 'h100-sxm').kernels[0].ideal_time_s * 1e6:.1f} us"
+        '138.9 us'
+        """
         return longest(self.unit_seconds().values())
+
+    def after(self, place: int, names: tuple[str, ...]) -> Any:
+        """Seconds of one run after the effects up to a place among ``names``.
+
+        >>> from perfmodel import estimate, matmul
+        >>> e = estimate(matmul(64, 64, 64), "h100-sxm")
+        >>> e.kernels[0].after(0, e.effects) == e.ideal_time_s
+        True
+        """
+        if self.real is None:
+            return self.ideal_time_s
+        done = names[: place + 1]
+        return [seconds for name, seconds in self.real.steps if name in done][-1]
 
     @property
     def compute_s(self) -> Any:
@@ -132,26 +158,33 @@ class KernelEstimate:
         """The resource that takes longest: "matrix bf16", "hbm", ...; compute where they are equal.
 
         >>> from perfmodel import estimate, softmax
-        >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm").kernels][:3]
+        >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm", effects="ideal").kernels][:3]
         ['hbm', 'hbm', 'hbm']
         """
         seconds = self.unit_seconds()
         if not all(is_concrete(item) for item in seconds.values()):
             return UNDECIDED
-        most = max(seconds.values())
-        unit = next(name for name in _UNITS if name in seconds and seconds[name] >= most * NEARLY_ONE)
+        units: tuple[str, ...] = _UNITS
+        if self.real is not None:
+            compute, memory, launch = (self.real.parts.compute_s, self.real.parts.memory_s, self.real.overhead_s)
+            if launch > max(compute, memory):
+                return LAUNCH
+            units = _UNITS[-1:] if memory * NEARLY_ONE > compute else _UNITS[:-1]
+        known = [name for name in units if name in seconds] or list(seconds)
+        most = max([seconds[name] for name in known])
+        unit = next(name for name in known if seconds[name] >= most * NEARLY_ONE)
         return max([term for term in self.roofline.terms if term.unit == unit], key=lambda term: term.seconds).resource
 
     @property
     def bound(self) -> str:
-        """One of "compute" and "memory"; "depends" where symbols have no values.
+        """One of "compute", "memory" and "launch"; "depends" where symbols have no values.
 
         >>> from perfmodel import estimate, matmul
         >>> [estimate(matmul(n, n, n), "h100-sxm").kernels[0].bound for n in (64, 4096, "n")]
-        ['memory', 'compute', 'depends']
+        ['launch', 'compute', 'depends']
         """
         named = self.bottleneck
-        return named if named == UNDECIDED else "memory" if named == self.memory.resource else "compute"
+        return named if named in (UNDECIDED, LAUNCH) else "memory" if named == self.memory.resource else "compute"
 
 
 def longest(seconds: Iterable[Any]) -> Any:

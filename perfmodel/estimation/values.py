@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from perfmodel.catalogue import Machine
+from perfmodel.effects.protocols import COLD, Protocol
+from perfmodel.effects.tiles import Tile
 from perfmodel.estimation import explaining, measuring
-from perfmodel.estimation.kernels import NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
+from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text
@@ -32,7 +34,19 @@ class Estimate:
     kernels: tuple[KernelEstimate, ...]
     effects: tuple[str, ...]
     left_out: tuple[str, ...] = field(default=(), repr=False)
-    tile: Any = None
+    protocol: Protocol = COLD
+
+    @property
+    def tile(self) -> Tile | None:
+        """The tile of the contraction that takes longest; None where there is none, or only the roofline.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm").tile
+        Tile(m=256, n=128, splits=1)
+        """
+        tiled = [item for item in self.kernels if item.real is not None and item.real.tile is not None]
+        found = max(tiled, key=lambda item: item.time_s * item.repeat, default=None)
+        return None if found is None or found.real is None else found.real.tile
 
     @cached_property
     def time_s(self) -> Any:
@@ -62,7 +76,7 @@ class Estimate:
         >>> estimate(workload(bytes_read=3e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9)).ideal_time_s
         3.0
         """
-        return self.time_s
+        return added([repeated(item.ideal_time_s, item.repeat) for item in self.kernels])
 
     @property
     def shares(self) -> dict[str, float]:
@@ -91,7 +105,7 @@ class Estimate:
 
     @property
     def bound(self) -> str:
-        """One of "compute" and "memory", by the larger share of the time (compute where equal).
+        """One of "compute", "memory" and "launch", by the largest share of the time (compute where equal).
 
         It is "depends" for a formula.
 
@@ -101,10 +115,13 @@ class Estimate:
         """
         if not self.shares:
             return UNDECIDED
-        memory = sum(repeated(item.time_s, item.repeat) for item in self.kernels if item.bound == "memory")
-        other = sum(repeated(item.time_s, item.repeat) for item in self.kernels if item.bound != "memory")
-        alone = all(item.bound == "memory" for item in self.kernels)
-        return "memory" if alone or memory * NEARLY_ONE > other else "compute"
+        by_bound = {
+            name: [repeated(item.time_s, item.repeat) for item in self.kernels if item.bound == name]
+            for name in ("compute", "memory", LAUNCH)
+        }
+        known = [name for name in by_bound if by_bound[name]]
+        most = max([sum(by_bound[name]) for name in known])
+        return next(name for name in known if sum(by_bound[name]) >= most * NEARLY_ONE)
 
     @property
     def flops_per_s(self) -> Any:
@@ -174,7 +191,11 @@ class Estimate:
         >>> estimate(workload(bytes_read=3e9), Machine(peak=1e12, bandwidth_bytes_per_s=1e9), "ideal").steps
         (('roofline', 3.0),)
         """
-        return tuple([(name, self.time_s) for name in self.effects])
+        found = []
+        for place, name in enumerate(self.effects):
+            after = [repeated(item.after(place, self.effects), item.repeat) for item in self.kernels]
+            found.append((name, added(after)))
+        return tuple(found)
 
     @cached_property
     def not_modelled(self) -> tuple[str, ...]:
@@ -198,6 +219,7 @@ class Estimate:
         terms = [term for item in self.kernels for term in item.roofline.terms]
         used = {term.peak.label for term in terms if term.peak is not None} | {"bandwidth_bytes_per_s"}
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
+        remarks += [text for item in self.kernels if item.real is not None for text in item.real.remarks]
         remarks += [f"{t.tensor}: {t.note}" for item in self.kernels for t in item.count.transfers if t.note]
         doubts = [f"{name} of {self.machine.name} is doubtful: {why}"
                   for name, why in self.machine.doubts.items() if name in used]  # fmt: skip

@@ -1,0 +1,166 @@
+"""The eight constants of a chip (``perfmodel.effects.constants``), read off measured GEMM timings.
+
+    python benchmarks/calibrate.py gemm.csv                     errors of the constants as they stand, effect by effect
+    python benchmarks/calibrate.py gemm.csv --fit h100-sxm      reads the constants off four of five shapes
+
+The rows are those of ai-dynamo/aiconfigurator in a CSV with the columns source, gpu, op, dtype, m, n, k, extra and
+time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its sizes is never fitted to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import perfmodel as pm
+from perfmodel.effects.chips import Chip
+from perfmodel.effects.choosing import chosen_many
+from perfmodel.effects.constants import NAMES, Constants
+from perfmodel.effects.protocols import protocol
+from perfmodel.effects.shapes import shape_of
+from perfmodel.effects.stack import EFFECTS, Rates, Setting, kernel_parts
+
+CHIPS = {
+    "H100-SXM5-80GB": "h100-sxm", "H200-SXM-141GB": "h200-sxm", "A100-SXM4-80GB": "a100-sxm-80gb",
+    "B200-SXM": "b200-sxm", "B300-SXM": "b300-sxm", "GB200": "gb200", "GB300": "gb300", "L40S": "l40s",
+    "RTX-PRO-6000-BSE": "rtx-pro-6000-server",
+}  # fmt: skip
+FRAMEWORKS = ("sglang", "vllm", "trtllm")
+# Bounds of what each constant can physically be; the fit stays inside.
+BOUNDS = {
+    "launch_s": (1e-6, 4e-6), "matrix_reach": (0.4, 0.95), "memory_reach": (0.7, 0.95),
+    "feed_bytes_per_clock": (8, 128), "step_s": (0.03e-6, 0.6e-6), "tile_s": (0.2e-6, 4e-6), "split_s": (1e-6, 4e-6),
+    "cache_reach": (0.4, 0.95),
+}  # fmt: skip
+
+
+def rows(path: Path, gpu: str) -> dict[str, Any]:
+    """One chip's bf16 rows as arrays; ``held`` marks the fifth of the shapes that no fit sees."""
+    found = [row for row in csv.DictReader(path.open()) if row["source"] == "aiconfigurator" and row["gpu"] == gpu]
+    found = [row for row in found if row["dtype"] == "bf16" and row["op"] == "gemm"]
+    table = {name: np.array([int(row[name]) for row in found]) for name in "mnk"}
+    table["time_s"] = np.array([float(row["time_us"]) * 1e-6 for row in found])
+    table["framework"] = np.array([row["extra"].split("fw=")[1].split("-")[0] for row in found])
+    table["held"] = np.array([is_held(row) for row in found])
+    return table
+
+
+def is_held(row: dict[str, str]) -> bool:
+    """Whether a shape is kept apart, by a hash of its sizes alone."""
+    text = ",".join(row[name] for name in ("batch", "m", "n", "k"))
+    return int(hashlib.sha256(text.encode()).hexdigest(), 16) % 5 == 0
+
+
+def errors(table: dict[str, Any], name: str, constants: Constants | None = None, on: Any = tuple(EFFECTS)) -> Any:
+    """ln(estimate / measured) of each row."""
+    machine = pm.machine(name)
+    chip = Chip.of(machine)
+    chip = chip if constants is None else replace(chip, constants=constants)
+    count = pm.matmul("m", "n", "k").counted[0]
+    found = np.empty(len(table["m"]))
+    for framework in FRAMEWORKS:
+        which = table["framework"] == framework
+        if not which.any():
+            continue
+        sizes = {label: table[label][which] for label in "mnk"}
+        shape = shape_of(count).at(sizes, int(which.sum()))
+        how = protocol(f"aiconfigurator-{framework}")
+        setting = Setting(chip, Rates((machine.find_peak("bf16"),)), frozenset(on), how)
+        found[which] = kernel_parts(shape, chosen_many(shape, setting), setting).time_s
+    return np.log(found / table["time_s"])
+
+
+def score(logs: Any) -> str:
+    """Median and mean absolute error in percent."""
+    off = abs(np.expm1(logs))
+    return f"{100 * np.median(off):.1f} / {100 * np.mean(off):.1f}"
+
+
+def loss(logs: Any) -> float:
+    """What the fit makes small: the median and the mean of the absolute logarithm."""
+    off = abs(logs)
+    return float(np.median(off) + np.mean(off) + 0.3 * np.mean(np.minimum(off, 0.2)))
+
+
+def simplex(f: Callable[[Any], float], start: Any, rounds: int) -> tuple[Any, float]:
+    """Nelder and Mead's search for a minimum (1965), which needs no derivatives."""
+    points = [start, *[start + 0.15 * step for step in np.eye(len(start))]]
+    values = [f(point) for point in points]
+    for _ in range(rounds):
+        order = np.argsort(values)
+        points, values = [points[i] for i in order], [values[i] for i in order]
+        middle = np.mean(points[:-1], axis=0)
+        tried = [middle + scale * (middle - points[-1]) for scale in (1.0, 2.0, -0.5)]
+        found = [f(tried[0])]
+        if found[0] < values[0]:
+            found.append(f(tried[1]))
+        elif found[0] >= values[-2]:
+            tried = [tried[0], tried[2]]
+            found.append(f(tried[1]))
+        best = int(np.argmin(found))
+        if found[best] < values[-1]:
+            points[-1], values[-1] = tried[best], found[best]
+        else:
+            points = [points[0] + 0.5 * (point - points[0]) for point in points]
+            values = [f(point) for point in points]
+    best = int(np.argmin(values))
+    return points[best], values[best]
+
+
+def fitted(table: dict[str, Any], name: str, rounds: int = 150) -> Constants:
+    """The constants that suit the rows that are not held out, inside their bounds, from a few starts."""
+    open_rows = {key: value[~table["held"]] for key, value in table.items()}
+    now = Chip.of(pm.machine(name)).constants
+    low, high = (np.array([BOUNDS[each][side] for each in NAMES]) for side in (0, 1))
+
+    def constants(logs: Any) -> Constants:
+        return Constants(*[float(item) for item in np.clip(np.exp(logs), low, high)])
+
+    best: tuple[Any, float] | None = None
+    for change in ({}, {"step_s": 2.0, "tile_s": 0.7}, {"feed_bytes_per_clock": 1.3, "tile_s": 1.5}):
+        start = np.log([getattr(now, each) * change.get(each, 1.0) for each in NAMES])
+        point, value = simplex(lambda x: loss(errors(open_rows, name, constants(x))), start, rounds)
+        point, value = simplex(lambda x: loss(errors(open_rows, name, constants(x))), point, rounds)
+        if best is None or value < best[1]:
+            best = point, value
+    return constants(best[0] if best is not None else np.log(low))
+
+
+def report(table: dict[str, Any], name: str, constants: Constants | None = None) -> str:
+    """All rows, the rows held out, and the effects added and left out one at a time."""
+    held = table["held"]
+    logs = errors(table, name, constants)
+    lines = [f"{name}: {len(logs)} rows: all {score(logs)}, held out {score(logs[held])}, fitted {score(logs[~held])}"]
+    names = tuple(EFFECTS)
+    for place, effect in enumerate(names):
+        added = score(errors(table, name, constants, names[: place + 1]))
+        without = score(errors(table, name, constants, [each for each in names if each != effect or each == names[0]]))
+        lines.append(f"  {effect:<18} up to it {added:>13}   without it {without:>13}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the errors, or fit the chips that are named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--fit", nargs="*", default=[], metavar="CHIP")
+    options = parser.parse_args()
+    for gpu, name in CHIPS.items():
+        table = rows(options.file, gpu)
+        if name in options.fit:
+            found = fitted(table, name)
+            print(name, {each: float(f"{getattr(found, each):.3g}") for each in NAMES})
+            print(report(table, name, found).splitlines()[0], flush=True)
+        elif not options.fit:
+            print(report(table, name), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""What the effects need of a machine: units, the clock they issue at, memory, cache, and the calibrated constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from perfmodel.catalogue import Machine
+from perfmodel.catalogue.parts import Peak
+from perfmodel.effects.constants import Constants, constants_of
+
+SHARED_BYTES = 64 * 1024  # where a data sheet does not say: the least that a GPU of the last ten years has
+# The last-level cache over memory, where no sheet says: 2.6 on an A100, 2.7 on a V100, 2 on an H100 (gpu-benches).
+CACHE_RATIO = 2.5
+_CACHES = ("infinity-cache", "system-cache", "l3", "l2")  # the last level comes first
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A machine in plain numbers; ``lender`` is the relative whose constants it has, "" for its own.
+
+    >>> from perfmodel import machine
+    >>> chip = Chip.of(machine("h100-sxm"))
+    >>> chip.units, chip.clock_hz / 1e9, chip.lender
+    (132, 1.98, '')
+    """
+
+    units: int
+    clock_hz: float
+    bandwidth: float
+    cache_bytes: float | None
+    shared_bytes: float
+    constants: Constants
+    lender: str = ""
+    cache_bandwidth: float = 0.0
+
+    @classmethod
+    def of(cls, machine: Machine) -> Chip:
+        """The numbers of a machine that ``chip_of`` finds enough of.
+
+        >>> from perfmodel import machine
+        >>> Chip.of(machine("a100-sxm-80gb")).shared_bytes == 164 * 1024
+        True
+        """
+        found = chip_of(machine)
+        if found is None:
+            raise ValueError(f"{machine.name} lacks figures that the effects need")
+        return found
+
+    def issued_rate(self, peak: Peak) -> float:
+        """FLOP/s of one unit at the clock that it boosts to.
+
+        >>> from perfmodel import machine
+        >>> h = machine("h100-sxm")
+        >>> Chip.of(h).issued_rate(h.find_peak("bf16")) == 4096 * 1.98e9
+        True
+        """
+        if peak.rate_per_clock is not None:
+            return max(float(peak.rate_per_clock) * self.clock_hz, float(peak.flops_per_s) / self.units)
+        return float(peak.flops_per_s) / self.units
+
+
+@lru_cache(maxsize=256)
+def chip_of(machine: Machine) -> Chip | None:
+    """A GPU in plain numbers; None for other machines, and for one without units, clock, or a relative.
+
+    >>> from perfmodel import Machine, machine
+    >>> chip_of(Machine(peak=1e12, bandwidth_bytes_per_s=1e9)), chip_of(machine("tpu-v5e"))
+    (None, None)
+    """
+    clock = machine.clocks.of("vector")
+    constants, lender = constants_of(machine)
+    numbers = (machine.units, clock, machine.bandwidth_bytes_per_s)
+    if constants is None or not all(isinstance(item, int | float) for item in numbers):
+        return None
+    return Chip(
+        int(_number(machine.units)),
+        _number(clock),
+        _number(machine.bandwidth_bytes_per_s),
+        _cache_figure(machine, "capacity_bytes"),
+        next((_number(level.capacity_bytes) for level in machine.levels if level.name == "shared"), SHARED_BYTES),
+        constants,
+        lender,
+        _cache_figure(machine, "bandwidth_bytes_per_s") or CACHE_RATIO * _number(machine.bandwidth_bytes_per_s),
+    )
+
+
+def _cache_figure(machine: Machine, name: str) -> float | None:
+    """A figure of the last level of cache, where it is known."""
+    for cache in _CACHES:
+        for level in machine.levels:
+            found = getattr(level, name)
+            if level.name == cache and level.scope == "chip" and isinstance(found, int | float):
+                return float(found)
+    return None
+
+
+def _number(value: Any) -> float:
+    return float(value)

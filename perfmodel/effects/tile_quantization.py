@@ -1,0 +1,55 @@
+"""Tile quantization: blocks are whole, so the last ones of each row, column and walk along k are partly empty.
+
+blocks = batch * ceil(m / tile m) * ceil(n / tile n) * splits, each of ceil(ceil(k / step) / splits) steps. A block
+that is partly outside the matrix takes as long as a full one (NVIDIA, Matrix Multiplication Background User's
+Guide, "tile quantization"). Assumes tiles of one size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.effects.shapes import KernelShape
+from perfmodel.effects.tiles import LINE_BYTES, Tile
+
+
+def blocks(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
+    """How many blocks there are; without the effect a part of a block counts as a part.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> shape = shape_of(matmul(1793, 1793, 1793).counted[0]).numbers()
+    >>> float(blocks(shape, Tile(256, 128)))  # 8 x 15
+    120.0
+    """
+    import numpy
+
+    rows, columns = shape.m / tile.m, shape.n / tile.n
+    if whole:
+        rows, columns = numpy.ceil(rows), numpy.ceil(columns)
+    return (shape.batch * rows * columns) * tile.splits
+
+
+def steps(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
+    """How many steps along k one block takes.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> float(steps(shape_of(matmul(64, 64, 1000).counted[0]).numbers(), Tile(64, 64)))  # of 64 bf16 numbers
+    16.0
+    """
+    import numpy
+
+    taken = shape.k / step_elements(shape)
+    return numpy.ceil(numpy.ceil(taken) / tile.splits) if whole else taken / tile.splits
+
+
+def step_elements(shape: KernelShape) -> float:
+    """The elements of k in a step: a cache line of a row of A.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> step_elements(shape_of(matmul(64, 64, 64, dtype="fp32").counted[0]))
+    32.0
+    """
+    return LINE_BYTES * 8 / shape.bits

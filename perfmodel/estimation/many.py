@@ -1,0 +1,211 @@
+"""``estimate_many``: one program at many sizes, the effects computed on arrays, the tile chosen for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from perfmodel.catalogue import Machine, machine
+from perfmodel.effects.alignment import array_padding
+from perfmodel.effects.chips import chip_of
+from perfmodel.effects.choosing import chosen_many
+from perfmodel.effects.protocols import Protocol, protocol as known_protocol
+from perfmodel.effects.roofline import Roofline, roofline
+from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
+from perfmodel.effects.stack import Setting, kernel_parts
+from perfmodel.effects.tiles import Tile, checked_tile
+from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.estimation.names import checked_program, names_of
+from perfmodel.estimation.stacking import rates_of
+from perfmodel.expressions import compile_formula, is_concrete
+from perfmodel.graph.programs import Program
+
+
+@dataclass(frozen=True)
+class ManyKernels:
+    """One kernel at many sizes: its shape in arrays, its tile at each, how often it runs.
+
+    >>> from perfmodel import estimate_many, matmul
+    >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}).kernels[0].repeat
+    1.0
+    """
+
+    shape: KernelShape
+    setting: Setting | None
+    tile: Tile | None
+    repeat: Any
+    plain_s: Any = None  # where the machine has no effects: the roofline, padded
+
+    def seconds(self, on: frozenset[str] | None = None) -> Any:
+        """Seconds of all runs at each size, with some effects (all of the setting's where None).
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> kernel = estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}).kernels[0]
+        >>> bool((kernel.seconds(frozenset(["roofline"])) < kernel.seconds()).all())
+        True
+        """
+        if self.setting is None:
+            return self.plain_s * self.repeat
+        setting = self.setting if on is None else replace(self.setting, on=on)
+        return kernel_parts(self.shape, self.tile, setting).time_s * self.repeat
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """A program's times at many sizes: ``time_s`` is an array, and ``steps`` the seconds after each effect.
+
+    >>> from perfmodel import estimate_many, matmul
+    >>> found = estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128, 8192]})
+    >>> found.time_s.shape, found.steps[0][0], bool((found.time_s >= found.ideal_time_s).all())
+    ((3,), 'roofline', True)
+    """
+
+    program: Program
+    machine: Machine
+    kernels: tuple[ManyKernels, ...]
+    effects: tuple[str, ...]
+    count: int
+
+    @cached_property
+    def time_s(self) -> Any:
+        """Seconds at each size, all effects included.
+
+        >>> from perfmodel import estimate, estimate_many, matmul
+        >>> many = estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]})
+        >>> bool(many.time_s[1] == estimate(matmul(128, 4096, 4096), "h100-sxm").time_s)
+        True
+        """
+        return sum([kernel.seconds() for kernel in self.kernels])
+
+    @cached_property
+    def steps(self) -> tuple[tuple[str, Any], ...]:
+        """The effects in order, with the seconds after each, at each size (at the tile that all of them chose).
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [1, 128]}, "ideal").steps[-1][0]
+        'roofline'
+        """
+        found = []
+        for place, name in enumerate(self.effects):
+            on = frozenset(self.effects[: place + 1])
+            found.append((name, sum([kernel.seconds(on) for kernel in self.kernels])))
+        return tuple(found)
+
+    @property
+    def ideal_time_s(self) -> Any:
+        """Seconds at each size by the roofline alone.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> [f"{t * 1e6:.1f}" for t in estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).ideal_time_s]
+        ['138.9']
+        """
+        return self.steps[0][1]
+
+    @property
+    def tiles(self) -> Tile | None:
+        """The tile of the first contraction at each size; None for a program without one.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("m", 4096, 4096), "h100-sxm", {"m": [4096]}).tiles.m
+        array([256.])
+        """
+        return next((kernel.tile for kernel in self.kernels if kernel.tile is not None), None)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"estimate_many({self.program.name}, {self.machine.name!r}): {self.count} sizes"
+
+
+def estimate_many(
+    program: Program,
+    on: str | Path | Machine,
+    sizes: Mapping[str, Any],
+    effects: str | Iterable[str] = "real",
+    protocol: str | Protocol | None = None,
+    *,
+    tile: Any = None,
+    without: Iterable[str] = (),
+) -> Estimates:
+    """How long a program takes at many sizes: as ``estimate`` says of each, a hundred thousand a second.
+
+    ``sizes`` gives each of the program's symbols a number or an array of as many numbers; ``protocol`` says what a
+    measurement's loop leaves in cache. ``LabelError`` for a symbol that is unknown or has no value, ``DimensionError``
+    for arrays of different lengths.
+
+    >>> from perfmodel import matmul
+    >>> estimate_many(matmul("m", "n", 1024), "h100-sxm", {"m": [1, 64], "n": 4096}).time_s.shape
+    (2,)
+    """
+    checked_program(program, "estimate_many")
+    names = names_of(effects, without)
+    found = on if isinstance(on, Machine) else machine(on)
+    count, values = _arrays(program, sizes)
+    how, given = known_protocol(protocol), checked_tile(tile)
+    kernels = [_kernel(item, found, names, how, given, values, count) for item in program.counted]
+    return Estimates(program, found, tuple(kernels), names, count)
+
+
+def _kernel(
+    item: Any,
+    found: Machine,
+    names: tuple[str, ...],
+    how: Protocol,
+    given: tuple[int, ...] | None,
+    values: Mapping[str, Any],
+    count: int,
+) -> ManyKernels:
+    terms, chip = roofline(item, found), chip_of(found)
+    shape = shape_of(item).at(values, count)
+    repeat = _value(item.kernel.repeat, values)
+    if chip is None:
+        return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
+    setting = Setting(chip, rates_of(item, terms), frozenset(names), how)
+    tiled = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
+    return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
+
+
+def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Any:
+    import numpy
+
+    by_unit: dict[str, Any] = {}
+    for amount, peak in zip(shape.work, rates_of(item, terms).peaks, strict=True):
+        if peak is not None:
+            by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + amount / float(peak.flops_per_s)
+    compute: Any = numpy.zeros(len(shape.bytes))
+    for seconds in by_unit.values():
+        compute = numpy.maximum(compute, seconds)
+    if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
+        compute = compute * array_padding(shape)
+    return numpy.maximum(compute, shape.bytes / float(found.bandwidth_bytes_per_s))
+
+
+def _value(formula: Any, values: Mapping[str, Any]) -> Any:
+    if is_concrete(formula):
+        return float(formula)
+    compiled = compile_formula(formula)
+    return compiled({name: values[name] for name in compiled.symbols})
+
+
+def _arrays(program: Program, sizes: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """How many sizes there are, and an array of them for each symbol."""
+    import numpy
+
+    known = [symbol.name for symbol in program.symbols]
+    for name in sizes:
+        if str(name) not in known:
+            near = did_you_mean(str(name), known)
+            raise LabelError(f"estimate_many: {program.name} has no symbol {name!r}{near}; it has {listed(known)}")
+    missing = [name for name in known if name not in {str(each) for each in sizes}]
+    if missing:
+        raise LabelError(f"estimate_many: no sizes for {listed(missing)} of {program.name}")
+    arrays = {str(name): numpy.asarray(value) for name, value in sizes.items()}
+    lengths = {array.size for array in arrays.values() if array.ndim}
+    if len(lengths) > 1 or any(array.ndim > 1 for array in arrays.values()):
+        raise DimensionError(f"estimate_many: sizes of one length each are expected; got {listed(sorted(lengths))}")
+    count = lengths.pop() if lengths else 1
+    return count, {name: numpy.broadcast_to(array, (count,)) for name, array in arrays.items()}

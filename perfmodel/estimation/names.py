@@ -1,0 +1,48 @@
+"""Which effects a call names: "real", "ideal", some by name, some left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from perfmodel.effects.stack import NAMES
+from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
+from perfmodel.graph.programs import Program
+
+
+def names_of(effects: Any, without: Any = ()) -> tuple[str, ...]:
+    """The names of the effects asked for, in the order of the stack; the roofline is where every estimate starts.
+
+    >>> names_of("ideal"), len(names_of("real")) == len(NAMES), "launch" in names_of("real", without="launch")
+    (('roofline',), True, False)
+    """
+    wanted = _listed(effects)
+    wanted = NAMES if wanted == ("real",) else NAMES[:1] if wanted == ("ideal",) else wanted
+    dropped = _listed(without)
+    for name in (*wanted, *dropped):
+        if name not in NAMES:
+            raise ExpressionError(
+                f"estimate: no effect {name!r}{did_you_mean(str(name), NAMES)}; there are {listed(NAMES)}, "
+                "and 'ideal' and 'real' for the first and for all"
+            )
+    if "roofline" in dropped or "roofline" not in wanted:
+        raise ExpressionError("estimate: the roofline cannot be left out: the other effects correct it")
+    return tuple([name for name in NAMES if name in wanted and name not in dropped])
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    """One name or several; what is neither stands as it is, to be refused by name."""
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+
+
+def checked_program(program: Any, verb: str) -> None:
+    """That a program is one.
+
+    >>> checked_program(3, "estimate")
+    Traceback (most recent call last):
+    perfmodel.errors.PerfModelError: estimate: expected a program, got 3; ...
+    """
+    if not isinstance(program, Program):
+        raise PerfModelError(
+            f"{verb}: expected a program, got {program!r}; pm.matmul(m, n, k) makes one, pm.program(y) one of tensors"
+        )

@@ -1,0 +1,147 @@
+"""One kernel's stack of effects on a machine: its tile, the seconds after each effect, what bounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from perfmodel.catalogue import Machine
+from perfmodel.catalogue.parts import Peak
+from perfmodel.effects.alignment import array_padding
+from perfmodel.effects.chips import chip_of
+from perfmodel.effects.choosing import chosen
+from perfmodel.effects.protocols import Protocol
+from perfmodel.effects.roofline import Roofline
+from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
+from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
+from perfmodel.effects.tiles import Tile
+from perfmodel.graph.kernel_counts import KernelCount
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """A kernel's seconds with the effects that apply to it (``names``), its tile, and what bounds it.
+
+    >>> from perfmodel import estimate, matmul
+    >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
+    >>> found.tile, found.names[0], found.names[-1]
+    (Tile(m=256, n=128, splits=1), 'roofline', 'launch')
+    """
+
+    shape: KernelShape
+    setting: Setting | None
+    tile: Tile | None
+    parts: Parts
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    plain_s: float = 0.0  # the roofline, where there is no setting
+
+    @property
+    def time_s(self) -> float:
+        """Seconds of one run, all effects included.
+
+        >>> from perfmodel import estimate, matmul
+        >>> found = estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real
+        >>> found.time_s == found.steps[-1][1]
+        True
+        """
+        return float(self.parts.time_s)
+
+    @property
+    def overhead_s(self) -> float:
+        """Seconds that neither compute nor memory takes: launch, and adding up partial sums.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(64, 64, 64), "h100-sxm", without="launch").kernels[0].real.overhead_s
+        0.0
+        """
+        return float(self.parts.launch_s + self.parts.split_s)
+
+    @property
+    def steps(self) -> tuple[tuple[str, float], ...]:
+        """The seconds after each effect that applies, in order, the roofline first.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm").kernels[0].real.steps[0][0]
+        'roofline'
+        """
+        places = range(1, len(self.names) + 1)
+        return tuple([(self.names[place - 1], self._after(self.names[:place])) for place in places])
+
+    def _after(self, names: tuple[str, ...]) -> float:
+        if self.setting is None:  # a TPU: its roofline, then its padding
+            return float(self.parts.time_s if len(names) > 1 else self.plain_s)
+        return float(kernel_parts(self.shape, self.tile, replace(self.setting, on=frozenset(names))).time_s)
+
+
+def stacked(
+    count: KernelCount,
+    found: Roofline,
+    machine: Machine,
+    names: tuple[str, ...],
+    protocol: Protocol,
+    given: tuple[int, ...] | None = None,
+) -> Stacked | None:
+    """A kernel's stack; None where only the roofline is asked for, or where its sizes or the machine are formulas.
+
+    >>> from perfmodel import Machine, machine, matmul
+    >>> from perfmodel.effects.protocols import COLD
+    >>> from perfmodel.effects.roofline import roofline
+    >>> count, h = matmul(64, 64, 64).counted[0], machine("h100-sxm")
+    >>> stacked(count, roofline(count, h), h, ("roofline",), COLD) is None
+    True
+    """
+    if names == NAMES[:1]:
+        return None
+    shape = shape_of(count)
+    if not shape.is_concrete or not any([*shape.work, shape.bytes]):
+        return None
+    shape = shape.numbers()
+    chip = chip_of(machine)
+    if chip is None:
+        return _padded(shape, found, names) if machine.kind == "tpu" else None
+    setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
+    if not shape.bytes and not any(setting.rates.peaks):
+        return None  # no part of it has a known rate: there is no time to add to
+    known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
+    tile = chosen(shape, setting, given) if known else None
+    relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
+    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
+    remarks = (lent,) if chip.lender else ()
+    left_out = (shape.note,) if shape.note else ()
+    return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks)
+
+
+def rates_of(count: KernelCount, found: Roofline) -> Rates:
+    """The peak of each of a kernel's works, as the roofline chose it.
+
+    >>> from perfmodel import machine, matmul
+    >>> from perfmodel.effects.roofline import roofline
+    >>> count = matmul(64, 64, 64).counted[0]
+    >>> rates_of(count, roofline(count, machine("h100-sxm"))).peaks[0].label
+    'matrix bf16'
+    """
+    peaks: list[Peak | None] = [None] * len(count.works)
+    for term in found.terms:
+        for place in term.works:
+            peaks[place] = term.peak
+    return Rates(tuple(peaks))
+
+
+def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protocol) -> bool:
+    if name in GEMM_ONLY or name in ("few blocks", "tiles in flight"):
+        return tile is not None and not (name == "split-k" and tile.splits == 1)
+    if name == "row passes":
+        return shape.kind == ROWS
+    return name != "cache reuse" or not protocol.cold
+
+
+def _padded(shape: KernelShape, found: Roofline, names: tuple[str, ...]) -> Stacked:
+    """A TPU's kernel: the roofline, and the padding of its matrix unit."""
+    compute = max([float(term.seconds) for term in found.terms[:-1]], default=0.0)
+    memory, padded = float(found.terms[-1].seconds), "alignment" in names and shape.kind == CONTRACTION
+    names, plain = names[:1], max(compute, memory)
+    if padded:
+        names, compute = (*names, "alignment"), compute * float(array_padding(shape))
+    parts = Parts(compute, memory, 0.0, 0.0, max(compute, memory))
+    return Stacked(shape, None, None, parts, names, ("launch, clocks and the pipelines of a TPU",), (), plain)

@@ -1,0 +1,127 @@
+"""The effects of one kernel in words: the tile, the waves, what each effect adds, and what would help."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from perfmodel.effects.choosing import narrowed
+from perfmodel.effects.residents import resident
+from perfmodel.effects.shapes import KernelShape
+from perfmodel.effects.stack import EFFECTS, kernel_parts
+from perfmodel.effects.tiles import Tile
+from perfmodel.effects.wave_quantization import last_wave_fill
+from perfmodel.showing import percent, quantity
+
+if TYPE_CHECKING:
+    from perfmodel.estimation.kernels import KernelEstimate
+    from perfmodel.estimation.stacking import Stacked
+
+LABELS = {
+    "tile quantization": "tile", "wave quantization": "wave", "alignment": "align", "operand feed": "feed",
+    "k steps": "k steps", "occupancy": "occupy", "epilogue": "store", "split-k": "split", "power": "power",
+    "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks", "memory reach": "reach",
+    "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
+}  # fmt: skip
+_SHOWN = 0.002  # an effect of less than this share of the time is not worth a line
+_WORTH = 0.9  # a remedy takes at most this share of the time for each unit of work
+
+Row = tuple[str, str, str]
+
+
+def effect_rows(kernel: KernelEstimate, unit_name: str) -> list[Row]:
+    """A line for each effect that matters: what it is here, its factor, and the seconds after it.
+
+    >>> from perfmodel import estimate, matmul
+    >>> e = estimate(matmul(1793, 1793, 1793), "a100-sxm-80gb", ["roofline", "tile quantization"], tile=(256, 128))
+    >>> effect_rows(e.kernels[0], "SM")
+    [('  tile     256 x 128: 8 x 15 blocks cover 2048 x 1920', 'x 1.22', '45.19 us')]
+    """
+    found = kernel.real
+    if found is None:
+        return []
+    rows: list[Row] = []
+    before = found.steps[0][1]
+    for name, seconds in found.steps[1:]:
+        text = _text(name, found, unit_name)
+        always = name in ("tile quantization", "wave quantization") and text != EFFECTS[name]
+        if always or abs(seconds - before) > _SHOWN * before:
+            rows.append((f"  {LABELS[name]:<8} {text}", _factor(name, before, seconds), quantity(seconds, "s")))
+        before = seconds
+    return rows
+
+
+def _factor(name: str, before: float, after: float) -> str:
+    if name in ("launch", "split-k", "row passes") or before == 0:
+        return f"+ {quantity(after - before, 's')}"
+    return f"x {after / before:.2f}"
+
+
+def _text(name: str, found: Stacked, unit_name: str) -> str:
+    tile, shape, setting = found.tile, found.shape, found.setting
+    if tile is None or setting is None:
+        return EFFECTS[name]
+    rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
+    if name == "tile quantization":
+        return f"{tile}: {rows} x {columns} blocks cover {rows * tile.m} x {columns * tile.n}"
+    blocks, units = _blocks(shape, tile), setting.chip.units
+    if name == "wave quantization":
+        waves = ceil(blocks / units)
+        fill = percent(last_wave_fill(blocks, units))
+        number = "1 wave" if waves == 1 else f"{waves} waves"
+        return f"{blocks} blocks on {units} {unit_name}s: {number}, {'last ' if waves > 1 else ''}{fill} full"
+    if name == "occupancy":
+        return f"{int(resident(tile, setting.chip.shared_bytes))} blocks share a {unit_name} and hide latency"
+    if name == "memory reach":
+        return f"{percent(setting.chip.constants.memory_reach)} of the published bandwidth is reached"
+    if name == "power":
+        return f"the chip sustains {percent(setting.chip.constants.matrix_reach)} of its peak"
+    return EFFECTS[name]
+
+
+def _blocks(shape: KernelShape, tile: Tile) -> int:
+    rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
+    return int(int(shape.batch) * rows * columns * tile.splits)
+
+
+def remedy_row(kernel: KernelEstimate) -> list[tuple[str]]:
+    """What smaller sizes would save: whole tiles that end a wave earlier, where that is worth a remark.
+
+    >>> from perfmodel import estimate, matmul
+    >>> some = ["roofline", "tile quantization", "wave quantization"]
+    >>> print(remedy_row(estimate(matmul(1793, 1793, 1793), "a100-sxm-80gb", some, tile=(256, 128)).kernels[0])[0][0])
+      remedy   m = 1792 (7 x 256), n = 1792 (14 x 128): 98 blocks, 1 wave, 40.68 us: 50 % of the time
+    """
+    found = kernel.real
+    if found is None or found.tile is None or found.setting is None:
+        return []
+    shape, tile = found.shape, found.tile
+    best: tuple[float, str] | None = None
+    for sizes in _smaller(shape, tile):
+        less = narrowed(shape, **sizes)
+        seconds = float(kernel_parts(less, tile, found.setting).time_s)
+        work = less.m * less.n / (shape.m * shape.n)
+        if seconds / found.time_s < _WORTH * work and (best is None or seconds < best[0]):
+            best = (seconds, _remedy(found, less, sizes, seconds))
+    return [] if best is None else [(best[1],)]
+
+
+def _smaller(shape: KernelShape, tile: Tile) -> list[dict[str, float]]:
+    """m, n or both cut back to whole tiles."""
+    cut = {name: float(int(getattr(shape, name) // side) * side) for name, side in (("m", tile.m), ("n", tile.n))}
+    found = {name: value for name, value in cut.items() if 0 < value < getattr(shape, name)}
+    options = [{name: value} for name, value in found.items()]
+    return [found, *options] if len(found) == 2 else options
+
+
+def _remedy(found: Stacked, less: KernelShape, sizes: dict[str, float], seconds: float) -> str:
+    tile, setting = found.tile, found.setting
+    if tile is None or setting is None:
+        return ""
+    sides = {"m": tile.m, "n": tile.n}
+    parts = [f"{name} = {int(value)} ({int(value / sides[name])} x {sides[name]})" for name, value in sizes.items()]
+    blocks = _blocks(less, tile)
+    waves = ceil(blocks / setting.chip.units)
+    number = "1 wave" if waves == 1 else f"{waves} waves"
+    share = percent(seconds / found.time_s)
+    return f"  remedy   {', '.join(parts)}: {blocks} blocks, {number}, {quantity(seconds, 's')}: {share} of the time"
