@@ -10,7 +10,6 @@ import sympy
 
 from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
-from perfmodel.graph.assuming import assumptions_of
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
@@ -181,7 +180,7 @@ class Counted:
 
         ``at`` is exact at any size: it tiles anew, cuts a tile to its label and drops a loop of one trip.
         """
-        return tuple(dict.fromkeys([relation for kernel in self.kernels for relation in assumptions_of(kernel)]))
+        return tuple(dict.fromkeys([found for item in self.counted for found in item.assumptions]))
 
     def traffic(self, level: str = "memory") -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.

@@ -7,7 +7,7 @@ over full tiles and the ragged one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as combinations
@@ -111,7 +111,8 @@ class Nested:
             if group[0] in whole:
                 yield trips[0].count, Spot(lengths={group[0]: trips[0].size}), ()
                 return
-            symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
+            name = f"{group[0]}@{self.tiled.tiling.level}"  # which no label can be called
+            symbol = sympy.Symbol(name, integer=True, positive=True)
             yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
             return
         if int(product([trip.count for trip in trips])) > MOST_BLOCKS:
@@ -134,7 +135,7 @@ class Nested:
 
     def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
         """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
-        inner = [self._cutting(tiling, set(spot.lengths) - whole) for tiling in self.inner]
+        inner = self._cutting(segment, spot, whole)
         trips = [self.tiled.trips[label] for label in sorted(whole)]
         full = tuple([Cut(trip.label, trip.size) for trip in trips if isinstance(trip.size, int)])
         last = replace(inner[-1], grid=(*inner[-1].grid, *full))
@@ -145,12 +146,21 @@ class Nested:
         trip = self.tiled.trips.get(cut.label)
         return trip is not None and at_most(trip.size, cut.size)
 
-    def _cutting(self, tiling: Tiling, labels: Collection[str]) -> Tiling:
-        """A tiling without what cuts nothing along some labels, whose tiles are symbols and do not show it."""
+    def _cutting(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> list[Tiling]:
+        """The levels inside without what cuts nothing of tiles whose lengths are symbols and do not show it."""
+        labels = set(spot.lengths) - whole
         if not labels:
-            return tiling
-        idle = {cut.label for cut in (*tiling.grid, *tiling.stream) if cut.label in labels and self._covers(cut)}
-        return tiling.within(set(tiling.labels) - idle)
+            return list(self.inner)
+        ops = segment.kernel(spot, self.kernel.name).ops
+        lengths = {axis.label: axis.extent for op in ops for axis in op.space}  # of labels that are not cut: all
+        own = {label for label in labels if lengths.get(label) == spot.lengths[label]}
+        found = []
+        for tiling in self.inner:
+            cuts = [cut for cut in (*tiling.grid, *tiling.stream) if cut.label in own]
+            idle = {cut.label for cut in cuts if self._covers(cut)}
+            found.append(tiling.within(set(tiling.labels) - idle))
+            own -= set(found[-1].labels)  # what a level cuts, it decides for those inside it
+        return found
 
     def works(self) -> tuple[Work, ...]:
         """The work of every innermost tile together."""
