@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import sympy
 
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
@@ -57,6 +57,14 @@ class Counted:
             from perfmodel.graph.fitting import check_rooms
 
             check_rooms(self.kernels, self.leaving, verb)
+        return self
+
+    def countable(self, verb: str) -> Self:
+        """The same, where its tiles can be counted; else what is wrong with them, in the verb's words."""
+        try:
+            _ = [item.held_by_level for item in self.counted if item.kernel.tiles]
+        except PerfModelError as error:
+            raise type(error)(f"{verb}: {str(error).removeprefix('tile: ')}") from None
         return self
 
     @property

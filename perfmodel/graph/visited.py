@@ -22,7 +22,6 @@ from perfmodel.graph.schedules import Load
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.visiting import Visits
 
-_AT_SIZES = "tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)"
 _Kinds: TypeAlias = "Sequence[int]"  # for each tile, the first tile that is like it
 
 
@@ -74,11 +73,21 @@ def seen_cost(load: Load, visits: Visits, trips: Mapping[str, Trip], label: str)
     others = [part for part in load.part if part != Interval.tile(label, trip.size, trip.extent)]
     bits = Fraction(form.bits)
     if form.block is not None or bits % 8 != 0 or any(label in part.labels for part in others):
-        raise DimensionError(_AT_SIZES)
+        raise _at_sizes(load, visits)
     end = trip.extent if stop == trip.count else smallest(trip.extent, stop * trip.size)
     own = end - first * trip.size
     elements = product([own, lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
+
+
+def _at_sizes(load: Load, visits: Visits) -> DimensionError:
+    """What is said where a load has no formula in symbols."""
+    form, labels = load.tensor.format, f"{visits.mask.query!r} and {visits.mask.key!r}"
+    shared = "" if form.block is None else f" in {form.name}, whose {form.block} elements share a scale,"
+    return DimensionError(
+        f"tile: {load.tensor.name!r}{shared} in tiles under a mask over {labels} is counted at given sizes; bind the "
+        "symbols with p.at(...)"
+    )
 
 
 def _meetings(
@@ -174,7 +183,7 @@ def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[
     others = [found for found in part if not set(found.labels) & {query, *keys}]
     form, bits = load.tensor.format, Fraction(load.tensor.format.bits)
     if form.block is not None or bits % 8 != 0 or len(part) - len(others) != by_row + by_key:
-        raise DimensionError(_AT_SIZES)
+        raise _at_sizes(load, visits)
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
 
