@@ -155,5 +155,5 @@ def test_tiles_that_cannot_be_counted_in_a_format_are_refused() -> None:
     with pytest.raises(pm.DimensionError, match=r"^cast: 'max' in mxfp4.* over 'q' and 'kv'"):
         pm.cast(pm.recipes.flash_attention("q", "kv", 64, causal=True), "mxfp4")
     narrow = pm.tile(pm.matmul(64, 64, 64), m=32, n=32, capacity_bytes=16384)
-    with pytest.raises(pm.CapacityError, match="^cast: "):
+    with pytest.raises(pm.CapacityError, match=r"^cast: "):
         pm.cast(narrow, "fp32")

@@ -101,7 +101,8 @@ def test_a_causal_square_has_a_closed_form_where_one_block_divides_the_other(
         found = formal.summed(by_row=by_row, by_key=by_key)
         assert found.has(sympy.Sum) == ((rows, keys) in [(4, 6), (6, 4)])
         expected = sum(
-            (min(a, length - row * a) if by_row else 1) * (min(length, stop * b) - start * b if by_key else stop - start)
+            (min(a, length - row * a) if by_row else 1)
+            * (min(length, stop * b) - start * b if by_key else stop - start)
             for row, (start, stop) in enumerate(tiles.ranges)
         )
         values = {"N": length, "R": size}

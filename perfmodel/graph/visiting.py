@@ -17,7 +17,9 @@ from perfmodel.expressions import Size, ceil_div, floor_div, largest, product, r
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.part_tiles import PartTiles
-from perfmodel.graph.sums import MOST_BLOCKS, floor_half
+from perfmodel.graph.sums import floor_half
+
+MOST_LISTED = 2**19  # tiles of rows or keys under a mask: some seconds
 
 
 @dataclass(frozen=True)
@@ -170,13 +172,14 @@ class Visits:
         return not int(first) <= number < int(stop)
 
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
-        """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
+        """The sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
 
-        ``by_row`` multiplies each term by the rows of the tile. The sum stands as it is until it is bound.
+        ``by_row`` multiplies each term by the rows of the tile. It is in closed form under a causal mask of as many
+        rows as keys, where one block divides the other; else it stands as a finite sum.
 
         >>> from perfmodel.graph.masks import causal
         >>> visits = Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8))
-        >>> visits.summed(by_row=False, by_key=False).doit()
+        >>> visits.summed(by_row=False, by_key=False)
         3
         """
         return _summed(self, by_row, by_key)
@@ -226,13 +229,23 @@ class Visits:
         return tuple([(row, key) for row, (start, stop) in enumerate(self.ranges) for key in range(start, stop)])
 
 
+def check_listed(tiles: Size, labels: str) -> None:
+    """Refuse to list more tiles under a mask than can be looked at in some seconds.
+
+    >>> check_listed(8, "q")
+    """
+    if not isinstance(tiles, int) or tiles > MOST_LISTED:
+        raise DimensionError(f"tile: {tiles} tiles of {labels} under a mask; at most {MOST_LISTED}: take larger tiles")
+
+
 @lru_cache(maxsize=64)
 def _ranges(visits: Visits) -> tuple[tuple[int, int], ...]:
     """The ranges of ``visits``: each op and load of a kernel asks for the same ones."""
     tiles = ceil_div(visits.queries, visits._row_size)
-    if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
-        raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
-    found = [visits.range_of(number) for number in range(tiles)]
+    check_listed(tiles, visits.mask.query)
+    if isinstance(visits.keys_cut, Trip):
+        check_listed(visits.keys_cut.count, visits.mask.key)
+    found = [visits.range_of(number) for number in range(int(tiles))]
     return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
 
 
