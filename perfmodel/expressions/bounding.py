@@ -51,7 +51,7 @@ def exact_values(tape: Tape, values: Mapping[str, Number]) -> list[Number]:
         if step.op == "constant":
             found.append(step.value)
         elif step.op == "symbol":
-            found.append(values.get(step.value))  # type: ignore[arg-type]  # a symbol's value is its name
+            found.append(values.get(step.value))
         else:
             args = [found[arg] for arg in step.args]
             found.append(None if None in args else _exact_value(tape, index, step, args))

@@ -186,7 +186,8 @@ class Counted:
     def assumptions(self) -> tuple[sympy.Rel, ...]:
         """Where the formulas of a tiled program hold: no tile is larger than its label, each loop makes two trips.
 
-        ``at`` is exact at any size: it tiles anew, cuts a tile to its label and drops a loop of one trip.
+        Blocks along an atomic label are two or more as well. ``at`` is exact at any size: it tiles anew, cuts a tile
+        to its label and drops a loop of one trip.
         """
         return tuple(dict.fromkeys([found for item in self.counted for found in item.assumptions]))
 
