@@ -203,8 +203,7 @@ class _Lowering:
             raise _refused(expr, "a sum is added up between two finite numbers")
         terms, term, number = parted(expr)
         others = sorted(term.free_symbols - {number}, key=str)
-        count = self.read(terms)
-        if not self.is_count(count):
+        if not self.is_count(count := self.read(terms)):
             raise _refused(expr, "a sum is added up between two whole numbers")
         summand = Summand(short(expr), lowered([term]), number.name, tuple([symbol.name for symbol in others]))
         kind: Kind = "count" if summand.whole else "real"

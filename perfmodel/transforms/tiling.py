@@ -43,7 +43,7 @@ def tile(
 
     ``grid`` labels become blocks that run apart, ``stream`` labels loops inside a block, outermost first. Bare
     keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
-    large as its extent is no loop, and what hardware issues (``issued_flops``) is still of its whole size. Each block asks for what its output tile needs: bytes are what blocks request, no
+    large as its extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile needs: bytes are what blocks request, no
     cache is assumed. ``spill`` names accumulators that are read and written on each outer trip (and loaded where a
     later loop reads them), ``buffers=2`` stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks
     would repeat, and ``capacity_bytes`` refuses a block whose footprint exceeds it. ``atomic`` names reduced labels
