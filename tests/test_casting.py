@@ -145,3 +145,15 @@ def test_one_tensor_changes_by_its_own_bytes(p: pm.Program, form: Any, data: st.
     q = pm.cast(p, tensors={name: form})
     if [t.bytes for t in moved] == [whole(p.tensors[name])]:
         assert q.bytes - p.bytes == whole(q.tensors[name]) - whole(p.tensors[name])
+
+
+def test_tiles_that_cannot_be_counted_in_a_format_are_refused() -> None:
+    """By the cast, not when the program is shown: a loop by 1 cuts scales, and 64 x 64 of fp32 outgrow their room."""
+    x = pm.tensor("x", {"a": "a", "c": "c"})
+    with pytest.raises(pm.DimensionError, match=r"^cast: tiles of 'c' cut the 32 elements"):
+        pm.cast(pm.tile(pm.program(pm.exp(x)), stream={"c": 1}), "mxfp4")
+    with pytest.raises(pm.DimensionError, match=r"^cast: 'max' in mxfp4.* over 'q' and 'kv'"):
+        pm.cast(pm.recipes.flash_attention("q", "kv", 64, causal=True), "mxfp4")
+    narrow = pm.tile(pm.matmul(64, 64, 64), m=32, n=32, capacity_bytes=16384)
+    with pytest.raises(pm.CapacityError, match=r"^cast: "):
+        pm.cast(narrow, "fp32")

@@ -57,6 +57,12 @@ def test_a_remainder_of_fractions_is_exact() -> None:
     assert found.tolist() == [3 * a % 2 for a in range(1, 9)]
 
 
+def test_a_quotient_with_factors_of_fractions_is_rounded() -> None:
+    """ceil((n/2 + 1) (n + 2 ceil(n/32))), which is a half where n is odd: bytes of a masked tensor with scales."""
+    found = evaluate(sympy.ceiling((n / 2 + 1) * (n + 2 * sympy.ceiling(n / 32))), n=range(1, 70))
+    assert found.tolist() == [-(-(a + 2) * (a + 2 * -(-a // 32)) // 2) for a in range(1, 70)]
+
+
 REFUSED = {
     "ceiling of a root": sympy.ceiling(sympy.sqrt(n)),
     "floor of a logarithm": sympy.floor(sympy.log(n, 2)),
@@ -68,7 +74,8 @@ REFUSED = {
     "unknown function": sympy.Function("f")(n),
     "gamma": sympy.factorial(n),
     "sine": sympy.sin(n),
-    "sum": sympy.Sum(n, (k, 1, m)),
+    "sum without end": sympy.Sum(n, (k, 1, sympy.oo)),
+    "sum to a fraction": sympy.Sum(n, (k, 1, m / 2)),
     "derivative": sympy.Derivative(sympy.Function("f")(n), n),
     "imaginary": sympy.I * n,
     "infinite": sympy.oo,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import sympy
 from hypothesis import given, settings, strategies as st
 from staging import evaluated
 from strategies import masks
 
 import perfmodel as pm
+from perfmodel.expressions import Size, bind
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.masks import Mask, causal
 from perfmodel.graph.visiting import Visits
@@ -79,3 +81,29 @@ def test_chunks_are_counted_at_sizes() -> None:
     assert not visits.concrete
     with pytest.raises(pm.DimensionError, match="bind the symbols"):
         _ = visits.number
+
+
+N, R = pm.dims("N R")
+BLOCKS = [(a, b) for a in (1, 2, 4, 6, 12) for b in (1, 2, 4, 6, 12)] + [(R, R), (2 * R, R), (R, 2 * R)]
+
+
+@pytest.mark.parametrize(("rows", "keys"), BLOCKS)
+@given(length=st.integers(1, 70), size=st.integers(1, 6))
+@settings(max_examples=8)
+def test_a_causal_square_has_a_closed_form_where_one_block_divides_the_other(
+    rows: Size, keys: Size, length: int, size: int
+) -> None:
+    """Of tiles, of their keys, and of both times their rows: what the ranges of the tiles add up to."""
+    a, b = bind(rows, {R: size}), bind(keys, {R: size})
+    tiles = Visits(causal(), length, length, Trip("q", a, length), Trip("kv", b, length))
+    formal = Visits(causal(), N, N, Trip("q", rows, N), Trip("kv", keys, N))
+    for by_row, by_key in ((False, False), (False, True), (True, False), (True, True)):
+        found = formal.summed(by_row=by_row, by_key=by_key)
+        assert found.has(sympy.Sum) == ((rows, keys) in [(4, 6), (6, 4)])
+        expected = sum(
+            (min(a, length - row * a) if by_row else 1)
+            * (min(length, stop * b) - start * b if by_key else stop - start)
+            for row, (start, stop) in enumerate(tiles.ranges)
+        )
+        values = {"N": length, "R": size}
+        assert pm.evaluate(found, {str(symbol): values[str(symbol)] for symbol in found.free_symbols}) == expected

@@ -51,7 +51,7 @@ def exact_values(tape: Tape, values: Mapping[str, Number]) -> list[Number]:
         if step.op == "constant":
             found.append(step.value)
         elif step.op == "symbol":
-            found.append(values.get(step.value))  # type: ignore[arg-type]  # a symbol's value is its name
+            found.append(values.get(step.value))
         else:
             args = [found[arg] for arg in step.args]
             found.append(None if None in args else _exact_value(tape, index, step, args))
@@ -62,10 +62,12 @@ def _exact_value(tape: Tape, index: int, step: Step, args: list[Number]) -> Numb
     if step.op == "mul" and step.kind == "count":
         _check_length(tape, index, *args)
     try:
-        value = _EXACT[step.op](*args)
+        value = step.value.at(args[0], args[1:]) if step.op == "sum" else _EXACT[step.op](*args)
         if value == math.inf or value == -math.inf:
             raise OverflowError
         return value
+    except DimensionError:
+        raise
     except ZeroDivisionError:
         raise DimensionError(f"{tape.text(index)} divides by zero: {tape.text(step.args[1])} is 0") from None
     except OverflowError:
@@ -172,6 +174,8 @@ class _Intervals:
         args = [self.reach[arg] for arg in step.args]
         if step.op == "mul" and step.kind == "count":
             _check_length(self.tape, index, *(max(abs(low), abs(high)) for low, high in args))
+        if step.op == "sum":
+            return _summed(step, args)
         if step.op in ("div", "ceil", "floor", "mod"):
             return self._divided(step, *args)
         if step.op in ("sqrt", "log", "pow"):
@@ -204,6 +208,16 @@ class _Intervals:
         if low <= 0:
             self.guards.append((step.args[0], "positive"))
         return _corners(_power, (low, high), _floats(exponent[0])) if low > 0 else _REALS
+
+
+def _summed(step: Step, args: list[Interval]) -> Interval:
+    """As many times the term as there are terms; what its own steps reach is looked at when it is added up."""
+    summand, (least, most) = step.value, args[0]
+    if most <= 0:
+        return 0, 0
+    bounds = {**dict(zip(summand.names, args[1:], strict=True)), summand.number: (1, most)}
+    term = _Intervals(summand.tape, bounds).run()[0][summand.tape.outputs[0]]
+    return _corners(operator.mul, (max(least, 0), most), term)
 
 
 def _as_float(value: Number) -> float:

@@ -100,6 +100,7 @@ def kernel_of(tape: Tape, varying: tuple[str, ...], plan: Plan) -> Kernel:
     writer = _Writer(tape, varying, plan)
     source = writer.source()
     namespace: dict[str, Any] = {name: getattr(numpy, name) for name in _NUMPY.split()}
+    namespace["summed"] = lambda index, *args: tape.steps[index].value.over(args[0], args[1:])
     namespace["refuse"] = lambda wrong, index, rule: _refuse(tape, wrong, index, rule)
     exec(compile(source, "<formula>", "exec"), namespace)  # noqa: S102  # written here, from steps alone
     return Kernel(source, namespace["kernel"], tuple(writer.scalars), tuple(writer.buffers))
@@ -146,8 +147,11 @@ class _Writer:
         return lines
 
     def _code(self, index: int, step: Step) -> str:
-        code = (_WHOLE_CODE if self.plan.whole else _CODE)[step.op]
         args = [self._name(arg) for arg in step.args]
+        if step.op == "sum":
+            code = f"copyto({{out}}, summed({index}, {', '.join(args)}))"
+        else:
+            code = (_WHOLE_CODE if self.plan.whole else _CODE)[step.op]
         if step.op in ("ceil", "floor", "exact") and not self.plan.whole:
             code, args[1] = self._quotient(code, args[1], self.tape.steps[step.args[1]])
         in_place = code.count("; ") == 0 or (step.op in ("ceil", "floor") and not self.plan.whole)

@@ -20,6 +20,7 @@ from perfmodel.errors import ExpressionError
 from perfmodel.expressions.divisibility import is_multiple
 from perfmodel.expressions.remainders import Mod
 from perfmodel.expressions.steps import Kind, Step, Tape, linearized
+from perfmodel.expressions.summing import Summand, parted, short
 
 _LARGEST_EXPONENT = 64
 
@@ -176,8 +177,8 @@ class _Lowering:
 
     def quotient(self, arg: Any, whole: Any) -> tuple[int, int]:
         """Numerator and denominator of an expression, both counts."""
-        if not arg.has(sympy.Float):
-            top, bottom = map(self.read, sympy.fraction(sympy.together(arg)))
+        for form in () if arg.has(sympy.Float) else (arg, sympy.expand(arg)):
+            top, bottom = map(self.read, sympy.fraction(sympy.together(form)))
             if self.is_count(top, bottom):
                 return top, bottom
         raise _refused(whole, f"{arg} is not a quotient of whole numbers, so it cannot be rounded exactly")
@@ -195,6 +196,18 @@ class _Lowering:
             raise _refused(expr, "a remainder is exact only between whole numbers or fractions of them")
         node = self.put("mod", self.read(left), self.read(right))
         return node if divisor == 1 else self.many("mul", [self.read(sympy.Rational(1, divisor)), node])
+
+    def finite_sum(self, expr: Any) -> int:
+        """A sum over one number, or over the last of several (the others stand in its terms)."""
+        if not all(len(limits) == 3 and all(limit.is_finite for limit in limits[1:]) for limits in expr.limits):
+            raise _refused(expr, "a sum is added up between two finite numbers")
+        terms, term, number = parted(expr)
+        others = sorted(term.free_symbols - {number}, key=str)
+        if not self.is_count(count := self.read(terms)):
+            raise _refused(expr, "a sum is added up between two whole numbers")
+        summand = Summand(short(expr), lowered([term]), number.name, tuple([symbol.name for symbol in others]))
+        kind: Kind = "count" if summand.whole else "real"
+        return self.put("sum", count, *map(self.read, others), value=summand, kind=kind)
 
     # Choices
 
@@ -266,6 +279,7 @@ _RULES: dict[Any, Callable[[_Lowering, Any], int]] = {
     sympy.floor: _Lowering.rounded,
     sympy.Mod: _Lowering.mod,
     Mod: _Lowering.mod,
+    sympy.Sum: _Lowering.finite_sum,
     sympy.Abs: _Lowering.absolute,
     sympy.Piecewise: _Lowering.piecewise,
     BooleanAtom: _Lowering.truth,
@@ -278,8 +292,7 @@ _RULES: dict[Any, Callable[[_Lowering, Any], int]] = {
 
 
 def _refused(expr: Any, reason: str) -> ExpressionError:
-    text = str(expr)
-    return ExpressionError(f"compile: {text if len(text) <= 120 else text[:120] + '...'}: {reason}")
+    return ExpressionError(f"compile: {short(expr)}: {reason}")
 
 
 def _is_reciprocal(factor: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["count", "real", "truth"]
 
@@ -25,7 +25,7 @@ _SIGNS |= {"sub": " - ", "mul": "*", "div": "/", "exact": "/", "mod": " % ", "po
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation on earlier steps; ``value`` is a constant's number or a symbol's name.
+    """One operation on earlier steps; ``value`` is a constant's number, a symbol's name or what a sum adds up.
 
     >>> Step("mul", (0, 1)).kind
     'count'
@@ -33,7 +33,7 @@ class Step:
 
     op: str
     args: tuple[int, ...] = ()
-    value: int | float | bool | str | None = None
+    value: Any = None
     kind: Kind = "count"
 
 
@@ -64,6 +64,8 @@ def _written(steps: tuple[Step, ...], index: int, room: int) -> str:
     step = steps[index]
     if step.op in ("constant", "symbol"):
         return str(step.value)
+    if step.op == "sum":
+        return str(step.value.text)
     if room <= 0:
         return "..."
     args = [_written(steps, arg, room - 8) for arg in step.args]
@@ -199,6 +201,6 @@ def _exact_steps(steps: tuple[Step, ...], outputs: tuple[int, ...]) -> frozenset
     exact = {index for index in outputs if steps[index].kind == "count"}
     for index in reversed(range(len(steps))):
         step = steps[index]
-        if index in exact or step.kind == "truth" or step.op in ("ceil", "floor", "mod"):
+        if index in exact or step.kind == "truth" or step.op in ("ceil", "floor", "mod", "sum"):
             exact |= {arg for arg in step.args if steps[arg].kind == "count"}
     return frozenset(exact)

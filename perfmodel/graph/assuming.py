@@ -2,49 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import sympy
 
-from perfmodel.expressions import Size
-from perfmodel.graph.kernels import Kernel
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import Size, as_expression
+from perfmodel.graph.intervals import Trip
+from perfmodel.graph.nested import Nested
 from perfmodel.graph.spans import at_most
+from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut
 
 
-def assumptions_of(kernel: Kernel) -> tuple[sympy.Rel, ...]:
-    """Where the formulas of a kernel hold: no tile is larger than what it cuts, and each loop makes two trips or more.
+def assumptions_of(tiles: Tiled | Nested) -> tuple[sympy.Rel, ...]:
+    """Where the formulas of tiles hold: no tile is larger than what it cuts, and each loop makes two trips or more.
 
-    What a tile cuts is the label, or the tile of the level around it, the last one included. What holds for all sizes
-    is left out.
+    Blocks that combine a result in memory are two or more as well: one alone stores it. What a tile cuts is the label,
+    or the tile of the level around it, the last one included. What holds for all sizes is left out.
 
     >>> from perfmodel import dims, matmul, tile
     >>> m, n, k = dims("m n k")
-    >>> assumptions_of(tile(matmul(m, n, k), grid={"m": 128, "n": 1}, stream={"k": 32}).kernels[0])
+    >>> assumptions_of(tile(matmul(m, n, k), grid={"m": 128, "n": 1}, stream={"k": 32}).counted[0].tiled)
     (m >= 128, k > 32)
     """
-    around: dict[str, Size] = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
-    last: dict[str, list[Size]] = {}  # how long the last tiles of the levels around may be
-    found: list[sympy.Rel] = []
-    for tiling in kernel.tiles:
-        found += [sympy.Ge(around[cut.label], cut.size) for cut in tiling.grid if not _surely(cut, around, least=0)]
-        for cut in tiling.stream:
-            found += [] if _surely(cut, around, least=1) else [sympy.Gt(around[cut.label], cut.size)]
-            idle = at_most(around[cut.label], cut.size)
-            found += [sympy.Gt(length, cut.size) for length in last.get(cut.label, []) if not idle]
-        for cut in (*tiling.grid, *tiling.stream):
-            last[cut.label] = _ragged(cut, [around[cut.label], *last.get(cut.label, [])])
-            around[cut.label] = cut.size
-    return tuple(dict.fromkeys([relation for relation in found if isinstance(relation, sympy.Rel)]))
+    return tuple(dict.fromkeys([relation for relation in _found(tiles) if isinstance(relation, sympy.Rel)]))
 
 
-def _ragged(cut: Cut, lengths: Sequence[Size]) -> list[Size]:
-    """How long the last tile of each length is, where that is not counted at its size."""
-    return [sympy.Mod(length - 1, cut.size) + 1 for length in lengths if not isinstance(length, int)]
+def _found(tiles: Tiled | Nested) -> list[sympy.Rel]:
+    if isinstance(tiles, Tiled):
+        return _of_level(tiles)
+    found = _of_level(tiles.tiled)
+    for share in tiles.shares:
+        for relation in _found(share.inside):
+            relations = [relation]
+            for symbol, trip in share.summed:
+                relations = [at for one in relations for at in _at_tiles(one, symbol, trip)]
+            found += relations
+    if sympy.false in found:
+        raise DimensionError(
+            f"tile: the last tiles of {tiles.tiled.tiling.level!r} are no longer than those inside; bind the symbols "
+            "with p.at(...)"
+        )
+    return found
 
 
-def _surely(cut: Cut, around: Mapping[str, Size], *, least: int) -> bool:
+def _of_level(tiled: Tiled) -> list[sympy.Rel]:
+    """The relations of one level, to what its tiles cut."""
+    around = {axis.label: axis.extent for op in tiled.kernel.ops for axis in op.space}
+    tiling = tiled.tiling
+    several = [cut for cut in tiling.grid if cut.label in tiling.atomic]
+    plain = [cut for cut in tiling.grid if cut not in several]
+    found = [_relation(sympy.Ge, cut, around[cut.label]) for cut in plain if not _surely(cut, around[cut.label], 0)]
+    loops = [cut for cut in (*several, *tiling.stream) if not _surely(cut, around[cut.label], 1)]
+    return found + [_relation(sympy.Gt, cut, around[cut.label]) for cut in loops]
+
+
+def _relation(kind: type[sympy.Rel], cut: Cut, extent: Size) -> sympy.Rel:
+    return kind(as_expression(extent), as_expression(cut.size))
+
+
+def _at_tiles(relation: sympy.Rel, symbol: sympy.Symbol, trip: Trip) -> list[sympy.Rel]:
+    """A relation of the length of a tile, at full ones and, where it is of loops, at the last one."""
+    if symbol not in relation.free_symbols:
+        return [relation]
+    lengths = [as_expression(trip.size)]
+    if isinstance(relation, sympy.Gt):
+        lengths.append(sympy.Mod(trip.extent - 1, trip.size) + 1)
+    return [relation.xreplace({symbol: length}) for length in lengths]
+
+
+def _surely(cut: Cut, extent: Size, least: int) -> bool:
     """Whether a tile leaves as much as ``least`` of what it cuts, or cuts nothing at all, at any size."""
-    extent = around[cut.label]
     sizes = cut.size.args if isinstance(cut.size, sympy.Min) and not least else (cut.size,)
     return at_most(extent, cut.size) or any(at_most(size + least, extent) for size in sizes)

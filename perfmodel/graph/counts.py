@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 import sympy
 
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete, product, total
-from perfmodel.graph.assuming import assumptions_of
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.kernels import Kernel
@@ -58,6 +57,14 @@ class Counted:
             from perfmodel.graph.fitting import check_rooms
 
             check_rooms(self.kernels, self.leaving, verb)
+        return self
+
+    def countable(self, verb: str) -> Self:
+        """The same, where its tiles can be counted; else what is wrong with them, in the verb's words."""
+        try:
+            _ = [item.held_by_level for item in self.counted if item.kernel.tiles]
+        except PerfModelError as error:
+            raise type(error)(f"{verb}: {str(error).removeprefix('tile: ')}") from None
         return self
 
     @cached_property
@@ -179,9 +186,10 @@ class Counted:
     def assumptions(self) -> tuple[sympy.Rel, ...]:
         """Where the formulas of a tiled program hold: no tile is larger than its label, each loop makes two trips.
 
-        ``at`` is exact at any size: it tiles anew, cuts a tile to its label and drops a loop of one trip.
+        Blocks along an atomic label are two or more as well. ``at`` is exact at any size: it tiles anew, cuts a tile
+        to its label and drops a loop of one trip.
         """
-        return tuple(dict.fromkeys([relation for kernel in self.kernels for relation in assumptions_of(kernel)]))
+        return tuple(dict.fromkeys([found for item in self.counted for found in item.assumptions]))
 
     def traffic(self, level: str = "memory") -> Table:
         """What each kernel reads and writes, by tensor: elements and bytes of one run, and its repetitions.

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
+import sympy
+
 from perfmodel.errors import PerfModelError
 from perfmodel.expressions import Size
+from perfmodel.graph.assuming import assumptions_of
 from perfmodel.graph.counting import Transfer, Work
-from perfmodel.graph.holding import block_rows, largest_block
+from perfmodel.graph.holding import level_rows
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import Row, total_held
 from perfmodel.graph.nameless import nameless
@@ -70,6 +73,11 @@ class Cutting:
         return self.nested or self.tiled
 
     @cached_property
+    def assumptions(self) -> tuple[sympy.Rel, ...]:
+        """Where its formulas hold (see ``assuming``)."""
+        return assumptions_of(self._all)
+
+    @cached_property
     def works(self) -> tuple[Work, ...]:
         """The work of one run."""
         return self._all.works()
@@ -97,7 +105,7 @@ class Cutting:
     @cached_property
     def held(self) -> list[tuple[str, list[Row]]]:
         """What a tile holds at once, by level, outermost first."""
-        return [(found[0].tiling.level, block_rows(largest_block(found))) for found in self.blocks]
+        return [(found[0].tiling.level, level_rows(found)) for found in self.blocks]
 
     @cached_property
     def held_bytes(self) -> Size:

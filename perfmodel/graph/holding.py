@@ -58,6 +58,23 @@ def largest_block(blocks: Sequence[Tiled]) -> Tiled:
     return best
 
 
+def level_rows(blocks: Sequence[Tiled]) -> list[Row]:
+    """What a tile of a level holds at once, of the kind that holds most.
+
+    Where it depends on the symbols which kind that is, one row stands for all that may be.
+
+    >>> from perfmodel import matmul, tile
+    >>> level_rows([tile(matmul(64, 64, k), m=m).counted[0].tiled for m, k in ((16, 64), (8, "k"))])
+    [('most', 'A + B + C', Max(16*k + 1024 + 128*k, 12288))]
+    """
+    found = {block_bytes(block): block for block in reversed(blocks)}
+    sizes = not_dominated([block_bytes(block) for block in blocks])
+    if len(sizes) == 1:
+        return block_rows(found[sizes[0]])
+    names = [" + ".join(dict.fromkeys([name for _, name, _ in block_rows(found[size])])) for size in sizes]
+    return [("most", " or ".join(dict.fromkeys(names)), most(sizes))]
+
+
 def _made_bytes(need: Need, tiled: Tiled, *, whole: bool) -> Size:
     """Bytes of what an op makes; an accumulator holds the labels of inner loops in full, unless it is spilled."""
     tensor: Tensor = need.op.output.tensor

@@ -11,6 +11,8 @@ from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import Row, footprint_rows, total_held
 
 if TYPE_CHECKING:
+    import sympy
+
     from perfmodel.graph.cuttings import Cutting
     from perfmodel.graph.nested import Nested
     from perfmodel.graph.tiled import Tiled
@@ -75,6 +77,11 @@ class KernelCount:
     def held_by_level(self) -> list[tuple[str, list[Row]]]:
         """What a tile holds at once, by level, outermost first (no level for a kernel without tiles)."""
         return [("", footprint_rows(self.kernel, self.transfers))] if self.cutting is None else self.cutting.held
+
+    @property
+    def assumptions(self) -> tuple[sympy.Rel, ...]:
+        """Where its formulas hold."""
+        return () if self.cutting is None else self.cutting.assumptions
 
     @property
     def levels(self) -> dict[str, tuple[Transfer, ...]]:

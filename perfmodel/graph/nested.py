@@ -7,7 +7,7 @@ over full tiles and the ragged one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as combinations
@@ -16,13 +16,13 @@ import sympy
 
 from perfmodel.errors import DimensionError
 from perfmodel.expressions import Size, product, total
+from perfmodel.graph.alike import check_alike, groups_of, kinds_of
 from perfmodel.graph.counting import Transfer, Work, work
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.segments import Segment, segments_of
 from perfmodel.graph.spans import at_most
 from perfmodel.graph.spots import Spot
-from perfmodel.graph.sums import MOST_BLOCKS
 from perfmodel.graph.tile_sums import sum_over_tiles
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Cut, Tiling
@@ -86,7 +86,7 @@ class Nested:
 
     def _shares(self, segment: Segment, whole: frozenset[str]) -> Iterator[Share]:
         around = [*self.tiled.grid, *segment.path]
-        kinds = [list(self._kinds(group, segment, whole)) for group in _groups(around, segment)]
+        kinds = [list(self._kinds(group, segment, whole)) for group in groups_of(around, segment)]
         for chosen in combinations(*kinds):
             numbers = {label: number for _, spot, _ in chosen for label, number in spot.numbers.items()}
             lengths = {label: length for _, spot, _ in chosen for label, length in spot.lengths.items()}
@@ -111,11 +111,12 @@ class Nested:
             if group[0] in whole:
                 yield trips[0].count, Spot(lengths={group[0]: trips[0].size}), ()
                 return
-            symbol = sympy.Symbol(f"{group[0]}_tile", integer=True, positive=True)
+            name = f"{group[0]}@{self.tiled.tiling.level}"  # which no label can be called
+            symbol = sympy.Symbol(name, integer=True, positive=True)
             yield 1, Spot(lengths={group[0]: symbol}), ((symbol, trips[0]),)
             return
-        if int(product([trip.count for trip in trips])) > MOST_BLOCKS:
-            raise DimensionError(f"tile: more than {MOST_BLOCKS} tiles along {', '.join(group)}; take larger tiles")
+        if not plain:
+            check_alike(trips, segment, self.inner)
         for number, spot in self._listed(trips, segment, plain, whole):
             yield number, spot, ()
 
@@ -130,11 +131,11 @@ class Nested:
             if ragged:
                 yield 1, Spot({trip.label: count - 1})
             return
-        yield from _kinds_of([trip.label for trip in trips], counts, segment)
+        yield from kinds_of([trip.label for trip in trips], counts, segment)
 
     def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
         """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
-        inner = [self._cutting(tiling, set(spot.lengths) - whole) for tiling in self.inner]
+        inner = self._cutting(segment, spot, whole)
         seen = {label: interval for space in segment.spaces for label, interval in space.items()}
         trips = [self.tiled.trips[label] for label in sorted(whole)]
         trips = [trip for trip in trips if trip.label in seen and at_most(spot.length(seen[trip.label]), trip.size)]
@@ -147,12 +148,21 @@ class Nested:
         trip = self.tiled.trips.get(cut.label)
         return trip is not None and at_most(trip.size, cut.size)
 
-    def _cutting(self, tiling: Tiling, labels: Collection[str]) -> Tiling:
-        """A tiling without what cuts nothing along some labels, whose tiles are symbols and do not show it."""
+    def _cutting(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> list[Tiling]:
+        """The levels inside without what cuts nothing of tiles whose lengths are symbols and do not show it."""
+        labels = set(spot.lengths) - whole
         if not labels:
-            return tiling
-        idle = {cut.label for cut in (*tiling.grid, *tiling.stream) if cut.label in labels and self._covers(cut)}
-        return tiling.within(set(tiling.labels) - idle)
+            return list(self.inner)
+        ops = segment.kernel(spot, self.kernel.name).ops
+        lengths = {axis.label: axis.extent for op in ops for axis in op.space}  # of labels that are not cut: all
+        own = {label for label in labels if lengths.get(label) == spot.lengths[label]}
+        found = []
+        for tiling in self.inner:
+            cuts = [cut for cut in (*tiling.grid, *tiling.stream) if cut.label in own]
+            idle = {cut.label for cut in cuts if self._covers(cut)}
+            found.append(tiling.within(set(tiling.labels) - idle))
+            own -= set(found[-1].labels)  # what a level cuts, it decides for those inside it
+        return found
 
     def works(self) -> tuple[Work, ...]:
         """The work of every innermost tile together."""
@@ -235,31 +245,3 @@ def inside_tile(segment: Segment, spot: Spot, name: str, tiles: tuple[Tiling, ..
     made = frozenset(kernel.made)
     tiled = Tiled(kernel, tiles[0].within(known), segment.leaving & made, segment.updated & made)
     return Nested(tiled, tiles[1:]) if len(tiles) > 1 else tiled
-
-
-def _kinds_of(labels: Sequence[str], counts: Sequence[int], segment: Segment) -> Iterable[tuple[int, Spot]]:
-    """How many tiles along some labels are alike, and one of each kind."""
-    facts = [(moved & set(labels), fact) for moved, fact in segment.facts()]
-    joint = [fact for moved, fact in facts if len(moved) > 1]
-    apart: list[list[int]] = []
-    for label, count in zip(labels, counts, strict=True):
-        own = [fact for moved, fact in facts if moved == {label}]
-        first: dict[tuple[object, ...], int] = {}
-        spots = [Spot({label: number}) for number in range(count)]
-        apart.append([first.setdefault(tuple([fact(spot) for fact in own]), len(first)) for spot in spots])
-    kinds: dict[tuple[object, ...], tuple[int, Spot]] = {}
-    for numbers in combinations(*[range(count) for count in counts]):
-        spot = Spot(dict(zip(labels, numbers, strict=True)))
-        seen = (*[found[number] for found, number in zip(apart, numbers, strict=True)], *[fact(spot) for fact in joint])
-        kinds[seen] = (kinds[seen][0] + 1, spot) if seen in kinds else (1, spot)
-    return kinds.values()
-
-
-def _groups(labels: Sequence[str], segment: Segment) -> list[list[str]]:
-    """The labels of the loops around, joined where one number of the inner kernel is moved by several."""
-    groups = [[label] for label in labels]
-    for moved, _ in segment.facts():
-        touched = [group for group in groups if moved & set(group)]
-        if len(touched) > 1:
-            groups = [group for group in groups if group not in touched] + [[label for g in touched for label in g]]
-    return groups

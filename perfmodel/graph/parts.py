@@ -75,7 +75,8 @@ def _numbers(inner: Interval, block: int, trips: Mapping[str, Trip]) -> list[dic
     counts = [trips[label].count for label in inner.labels]
     if not all(isinstance(count, int) for count in counts):
         raise DimensionError(
-            f"tile: tiles of {inner.labels[0]!r} must be a multiple of the {block} elements that share a scale, or ints"
+            f"tile: tiles of {inner.labels[0]!r} cut the {block} elements that share a scale: take multiples, or "
+            "bind the symbols with p.at(...)"
         )
     if int(product(counts)) > MOST_BLOCKS:
         raise DimensionError(f"tile: {product(counts)} tiles to enumerate; at most {MOST_BLOCKS}: take larger tiles")

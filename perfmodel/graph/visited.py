@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
+from operator import mul
 from typing import TypeAlias
 
 from perfmodel.errors import DimensionError
@@ -20,9 +21,8 @@ from perfmodel.graph.part_tiles import PartTiles
 from perfmodel.graph.parts import part_bytes, placed
 from perfmodel.graph.schedules import Load
 from perfmodel.graph.sums import lengths_sum
-from perfmodel.graph.visiting import Visits
+from perfmodel.graph.visiting import Visits, check_listed
 
-_AT_SIZES = "tile: these masked tiles are counted at given sizes; bind the symbols with p.at(...)"
 _Kinds: TypeAlias = "Sequence[int]"  # for each tile, the first tile that is like it
 
 
@@ -74,11 +74,21 @@ def seen_cost(load: Load, visits: Visits, trips: Mapping[str, Trip], label: str)
     others = [part for part in load.part if part != Interval.tile(label, trip.size, trip.extent)]
     bits = Fraction(form.bits)
     if form.block is not None or bits % 8 != 0 or any(label in part.labels for part in others):
-        raise DimensionError(_AT_SIZES)
+        raise _at_sizes(load, visits)
     end = trip.extent if stop == trip.count else smallest(trip.extent, stop * trip.size)
     own = end - first * trip.size
     elements = product([own, lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
+
+
+def _at_sizes(load: Load, visits: Visits) -> DimensionError:
+    """What is said where a load has no formula in symbols."""
+    form, labels = load.tensor.format, f"{visits.mask.query!r} and {visits.mask.key!r}"
+    shared = "" if form.block is None else f" in {form.name}, whose {form.block} elements share a scale,"
+    return DimensionError(
+        f"tile: {load.tensor.name!r}{shared} in tiles under a mask over {labels} is counted at given sizes; bind the "
+        "symbols with p.at(...)"
+    )
 
 
 def _meetings(
@@ -111,14 +121,22 @@ def _key_kinds(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> _Kinds:
     cut, block = visits.keys_cut, load.tensor.format.block or 1
     if not isinstance(cut, PartTiles):
         return _kinds(load, visits.mask.key, int(trips[visits.mask.key].count))
-    moved = [part for part in load.part if set(part.labels) & set(cut.labels)]
+    moved = tuple([part for part in load.part if set(part.labels) & set(cut.labels)])
+    return _listed_in_parts(moved, cut, block)
+
+
+@lru_cache(maxsize=32)
+def _listed_in_parts(moved: tuple[Interval, ...], cut: PartTiles, block: int) -> _Kinds:
+    """The kinds of tiles of keys that are in parts."""
+    check_listed(cut.count, ", ".join(cut.labels))
+    within = 1 if cut.inside is None else int(cut.inside.count)
+    seen = [_seen(interval, cut.labels, block) for interval in moved]
     first: dict[Hashable, int] = {}
     found = []
-    for place in range(int(cut.count)):
-        parts = [placed(part, cut.at(place)) for part in moved]
-        seen = [part if part.labels else (part.length_at({}), part.at({})[0] % block) for part in parts]
-        found.append(first.setdefault(tuple(seen), place))
-    return found
+    for number in range(int(cut.count)):
+        numbers = divmod(number, within) if cut.inside is not None else (number,)
+        found.append(first.setdefault(tuple([see(*numbers) for see in seen]), number))
+    return tuple(found)
 
 
 def _met(ranges: Sequence[tuple[int, int]], keys: _Kinds | None) -> Mapping[int, int]:
@@ -144,25 +162,33 @@ def _kinds(load: Load, label: str, count: int) -> _Kinds:
 @lru_cache(maxsize=32)
 def _listed(moved: tuple[Interval, ...], label: str, count: int, block: int) -> _Kinds:
     """The kinds of tiles by the intervals that they move, which several loads of a kernel have in common."""
-    seen = [_seen(interval, label, block) for interval in moved]
+    check_listed(count, label)
+    seen = [_seen(interval, (label,), block) for interval in moved]
     first: dict[Hashable, int] = {}
     return tuple([first.setdefault(tuple([see(number) for see in seen]), number) for number in range(count)])
 
 
-def _seen(interval: Interval, label: str, block: int) -> Callable[[int], Hashable]:
-    """What a tile's number decides of an interval: its length, and where it begins among elements sharing a scale."""
-    if interval.gaps is not None or not interval.concrete or interval.labels != (label,):
-        return lambda number: placed(interval, {label: number})
+def _seen(interval: Interval, labels: tuple[str, ...], block: int) -> Callable[..., Hashable]:
+    """What a tile's numbers decide of an interval: its length, and where it begins among elements sharing a scale."""
+    if interval.gaps is not None or not interval.concrete or not set(interval.labels) <= set(labels):
+        return lambda *numbers: _looked_at(placed(interval, dict(zip(labels, numbers, strict=True))), block)
     starts, stops = [
-        [(int(end.start), sum([int(step) for _, step in end.steps])) for end in ends]
+        [
+            (int(end.start), [sum([int(step) for name, step in end.steps if name == label]) for label in labels])
+            for end in ends
+        ]
         for ends in (interval.starts, interval.stops)
     ]
 
-    def ends(number: int) -> Hashable:
-        start = max([first + step * number for first, step in starts])
-        return max(0, min([first + step * number for first, step in stops]) - start), start % block
+    def ends(*numbers: int) -> Hashable:
+        start = max([first + sum(map(mul, steps, numbers)) for first, steps in starts])
+        return max(0, min([first + sum(map(mul, steps, numbers)) for first, steps in stops]) - start), start % block
 
     return ends
+
+
+def _looked_at(part: Interval, block: int) -> Hashable:
+    return part if part.labels or part.gaps is not None else (part.length_at({}), part.at({})[0] % block)
 
 
 def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[Size, Size]:
@@ -174,7 +200,7 @@ def _in_symbols(load: Load, visits: Visits, trips: Mapping[str, Trip]) -> tuple[
     others = [found for found in part if not set(found.labels) & {query, *keys}]
     form, bits = load.tensor.format, Fraction(load.tensor.format.bits)
     if form.block is not None or bits % 8 != 0 or len(part) - len(others) != by_row + by_key:
-        raise DimensionError(_AT_SIZES)
+        raise _at_sizes(load, visits)
     elements = product([visits.summed(by_row=by_row, by_key=by_key), lengths_sum(others, trips)])
     return elements, scaled(elements, bits / 8)
 

@@ -13,11 +13,13 @@ from functools import cached_property, lru_cache
 import sympy
 
 from perfmodel.errors import DimensionError
-from perfmodel.expressions import Size, ceil_div, floor_div, largest, smallest
+from perfmodel.expressions import Size, ceil_div, floor_div, largest, product, remainder, smallest, total
 from perfmodel.graph.intervals import Trip
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.part_tiles import PartTiles
-from perfmodel.graph.sums import MOST_BLOCKS
+from perfmodel.graph.sums import floor_half
+
+MOST_LISTED = 2**19  # tiles of rows or keys under a mask: some seconds
 
 
 @dataclass(frozen=True)
@@ -170,13 +172,14 @@ class Visits:
         return not int(first) <= number < int(stop)
 
     def summed(self, *, by_row: bool, by_key: bool) -> Size:
-        """A finite sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
+        """The sum, over tiles of rows, of the visited key tiles or, ``by_key``, of their keys.
 
-        ``by_row`` multiplies each term by the rows of the tile. The sum stands as it is until it is bound.
+        ``by_row`` multiplies each term by the rows of the tile. It is in closed form under a causal mask of as many
+        rows as keys, where one block divides the other; else it stands as a finite sum.
 
         >>> from perfmodel.graph.masks import causal
         >>> visits = Visits(causal(), 8, 8, Trip("q", 4, 8), Trip("kv", 4, 8))
-        >>> visits.summed(by_row=False, by_key=False).doit()
+        >>> visits.summed(by_row=False, by_key=False)
         3
         """
         return _summed(self, by_row, by_key)
@@ -226,13 +229,23 @@ class Visits:
         return tuple([(row, key) for row, (start, stop) in enumerate(self.ranges) for key in range(start, stop)])
 
 
+def check_listed(tiles: Size, labels: str) -> None:
+    """Refuse to list more tiles under a mask than can be looked at in some seconds.
+
+    >>> check_listed(8, "q")
+    """
+    if not isinstance(tiles, int) or tiles > MOST_LISTED:
+        raise DimensionError(f"tile: {tiles} tiles of {labels} under a mask; at most {MOST_LISTED}: take larger tiles")
+
+
 @lru_cache(maxsize=64)
 def _ranges(visits: Visits) -> tuple[tuple[int, int], ...]:
     """The ranges of ``visits``: each op and load of a kernel asks for the same ones."""
     tiles = ceil_div(visits.queries, visits._row_size)
-    if not isinstance(tiles, int) or tiles > MOST_BLOCKS:
-        raise DimensionError(f"tile: {tiles} tiles of rows; at most {MOST_BLOCKS} are listed")
-    found = [visits.range_of(number) for number in range(tiles)]
+    check_listed(tiles, visits.mask.query)
+    if isinstance(visits.keys_cut, Trip):
+        check_listed(visits.keys_cut.count, visits.mask.key)
+    found = [visits.range_of(number) for number in range(int(tiles))]
     return tuple([(int(first), int(last)) if last > first else (0, 0) for first, last in found])
 
 
@@ -242,9 +255,44 @@ def _summed(visits: Visits, by_row: bool, by_key: bool) -> Size:
     if visits.mask.chunk is not None:
         raise DimensionError("tile: tiles under chunks are counted at given sizes; bind the symbols with p.at(...)")
     number = sympy.Symbol(f"{visits.mask.query}_block", integer=True, nonnegative=True)
+    low, high = visits._rows  # the tiles of other rows visit none
+    if visits.rows_cut is None:
+        return _term(visits, 0, by_row, by_key)
+    if (closed := _staircase(visits, by_row, by_key)) is not None:
+        return closed
+    limits = (number, floor_div(low, visits._row_size), ceil_div(high, visits._row_size) - 1)
+    return sympy.Sum(_term(visits, number, by_row, by_key), limits)
+
+
+def _term(visits: Visits, number: Size, by_row: bool, by_key: bool) -> Size:
+    """What one tile of rows visits: key tiles or their keys, for itself or for each of its rows."""
     first, last = visits.range_of(number)
     met = visits._keys_of(number) if by_key else last - first
     rows = smallest(visits.queries - number * visits._row_size, visits._row_size) if by_row else 1
-    low, high = visits._rows  # the tiles of other rows visit none
-    limits = (number, floor_div(low, visits._row_size), ceil_div(high, visits._row_size) - 1)
-    return sympy.Sum(rows * largest(0, met), limits)
+    return product([rows, largest(0, met)])
+
+
+def _staircase(visits: Visits, by_row: bool, by_key: bool) -> Size | None:
+    """The sum under a causal mask of as many rows as keys, in closed form; None for others.
+
+    Tile i of R rows sees (i + 1) R keys, and the last one all. In tiles of K keys these are (i + 1) R/K where K divides
+    R. Where R divides K they are ceil((i + 1) / (K/R)): every K/R tiles of rows one more, and those that reach the
+    last tile of keys see all keys.
+    """
+    mask, across, along, length = visits.mask, visits._row_size, visits._key_size, visits.keys
+    plain = isinstance(visits.keys_cut, Trip) and mask.left is None and mask.right == 0 and mask.chunk is None
+    if not plain or visits.queries != length:
+        return None
+    full = ceil_div(length, across) - 1
+    one, every = (along, length) if by_key else (1, ceil_div(length, along))
+    if remainder(across, along) == 0:
+        met = product([floor_div(across, along), floor_half(full * (full + 1)), one])
+    elif remainder(along, across) == 0:
+        times = floor_div(along, across)
+        steps = floor_div(full, times)
+        rest = full - times * steps
+        met = total([product([times, floor_half(steps * (steps + 1)), one]), product([rest, every])])
+    else:
+        return None
+    rows, last = (across, length - full * across) if by_row else (1, 1)
+    return total([product([rows, met]), product([last, every])])

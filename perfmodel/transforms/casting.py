@@ -29,7 +29,8 @@ def cast(
     ``dtype`` retypes every tensor (indices of look-ups excepted), ``cast(p, W="nvfp4")`` single ones. An op
     computes in the widest format of its inputs and accumulates in that format's accumulator unless ``compute``
     and ``accumulate`` say otherwise. ``only`` limits ``compute`` and ``accumulate`` to kernels, stages or ops;
-    the formats of tensors are given by their names.
+    the formats of tensors are given by their names. Tiles that cannot be counted in the new formats, or need more
+    bytes than they were given, are refused.
 
     >>> from perfmodel import matmul
     >>> p = matmul(8, 4096, 4096)
@@ -59,7 +60,8 @@ def cast(
     arguments = [repr(everywhere.name)] if everywhere is not None else []
     arguments += [f"{name}={found.name!r}" for name, found in {**said, **wanted}.items()]
     arguments += [] if only is None else [f"only={only!r}"]
-    return program.rewritten(changed_kernels(program.kernels, changed), f"cast({', '.join(arguments)})")
+    found = program.rewritten(changed_kernels(program.kernels, changed), f"cast({', '.join(arguments)})")
+    return found.countable("cast").within_room("cast")
 
 
 def _check_asked(
