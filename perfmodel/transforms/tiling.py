@@ -43,8 +43,8 @@ def tile(
 
     ``grid`` labels become blocks that run apart, ``stream`` labels loops inside a block, outermost first. Bare
     keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
-    large as its extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile needs: bytes are what blocks request, no
-    cache is assumed. ``spill`` names accumulators that are read and written on each outer trip (and loaded where a
+    large as its extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile needs: bytes are what
+    blocks request, no cache is assumed. ``spill`` names accumulators that are read and written on each outer trip (and loaded where a
     later loop reads them), ``buffers=2`` stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks
     would repeat, and ``capacity_bytes`` refuses a block whose footprint exceeds it. ``atomic`` names reduced labels
     in the grid whose blocks combine in memory a sum, a maximum or a minimum that only leaves the kernel: its identity
