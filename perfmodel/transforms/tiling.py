@@ -43,19 +43,19 @@ def tile(
 
     ``grid`` labels become blocks that run apart, ``stream`` labels loops inside a block, outermost first. Bare
     keywords (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as
-    large as its extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile needs: bytes are what
-    blocks request, no cache is assumed. ``spill`` names accumulators that are read and written on each outer trip (and loaded where a
-    later loop reads them), ``buffers=2`` stages inputs twice, ``redundant="forbid"`` refuses ops that several blocks
-    would repeat, and ``capacity_bytes`` refuses a block whose footprint exceeds it. ``atomic`` names reduced labels
-    in the grid whose blocks combine in memory a sum, a maximum or a minimum that only leaves the kernel: its identity
-    is written once, and each block reads and writes its part. Formulas in symbols take no tile to be larger than its
-    label, each loop to make two trips or more, and two blocks or more to combine (``p.assumptions``); ``p.at`` is exact
-    at any size. An accumulator is
-    held in its tensor's format: give that another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums
-    stay wider on chip. A second tiling of a kernel at one ``level`` replaces the first; at another it nests: "l2"
-    tiles stand around "shared" ones and those around "registers", and ``p.traffic("l2")`` is what the tiles inside ask
-    of those of "l2". Under a mask, tiles without an allowed pair are skipped at every level; where outer tiles cut it,
-    they are counted at given sizes.
+    large as its extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile
+    needs: bytes are what blocks request, no cache is assumed. ``spill`` names accumulators that are read and
+    written on each outer trip (and loaded where a later loop reads them), ``buffers=2`` stages inputs twice,
+    ``redundant="forbid"`` refuses ops that several blocks would repeat, and ``capacity_bytes`` refuses a block
+    whose footprint exceeds it. ``atomic`` names reduced labels in the grid whose blocks combine in memory a sum, a
+    maximum or a minimum that only leaves the kernel: its identity is written once, and each block reads and writes
+    its part. Formulas in symbols take no tile to be larger than its label, each loop to make two trips or more, and
+    two blocks or more to combine (``p.assumptions``); ``p.at`` is exact at any size. An accumulator is held in its
+    tensor's format: give that another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider
+    on chip. A second tiling of a kernel at one ``level`` replaces the first; at another it nests: "l2" tiles stand
+    around "shared" ones and those around "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those
+    of "l2". Under a mask, tiles without an allowed pair are skipped at every level; where outer tiles cut it, they
+    are counted at given sizes.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
