@@ -65,7 +65,7 @@ def level_rows(blocks: Sequence[Tiled]) -> list[Row]:
 
     >>> from perfmodel import matmul, tile
     >>> level_rows([tile(matmul(64, 64, k), m=m).counted[0].tiled for m, k in ((16, 64), (8, "k"))])
-    [('most', 'A + B + C', Max(16*k + 1024 + 128*k, 12288))]
+    [('most', 'A + B + C', Max(12288, 144*k + 1024))]
     """
     found = {block_bytes(block): block for block in reversed(blocks)}
     sizes = not_dominated([block_bytes(block) for block in blocks])
