@@ -18,7 +18,7 @@ from perfmodel.sweeping.points import points_of
 from perfmodel.sweeping.progress import Progress
 from perfmodel.sweeping.questions import MACHINE, Question, symbolic, valued
 
-BLOCK = 131_072  # points answered at a time: some tens of megabytes
+BLOCK = 65_536  # points answered at a time: some tens of megabytes
 MOST_ROWS = 10**8  # of one table in memory
 _IN_FLIGHT = 64  # blocks handed to an executor before the first is waited for
 
