@@ -135,3 +135,19 @@ def test_bad_values_never_give_a_number(bad: Any) -> None:
     for value in (bad, [bad], [1, bad]):
         with pytest.raises(PerfModelError, match="m"):
             evaluate(ceil_div(m, 3), m=value)
+
+
+@pytest.mark.parametrize("largest", [2**10, 2**51])
+def test_floats_are_the_counts_as_floats(largest: int) -> None:
+    """floats gives what the call gives, rounded to float64 once, also where the counts go beyond 2^53."""
+    sizes = {"m": np.array([1, 7, largest - 1]), "n": np.array([3, 1000, 1001])}
+    formula = compile_formula({"product": m * n, "tiles": TILES, "m": m, "half": m / 2})
+    found, exact = formula.floats(sizes), formula(sizes)
+    for name in exact:
+        assert found[name].dtype == np.float64
+        assert found[name].tolist() == exact[name].astype(float).tolist()
+
+
+def test_floats_of_numbers_are_floats() -> None:
+    """A number for every symbol gives floats too."""
+    assert isinstance(compile_formula(m * n).floats({"m": 2, "n": 3}), float)

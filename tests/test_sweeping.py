@@ -279,3 +279,15 @@ def test_functions_that_do_not_fit_are_refused() -> None:
         pm.sweep(lambda a: a, {"a": [1]})  # type: ignore[arg-type, return-value]
     with pytest.raises(pm.LabelError, match="has no values"):
         pm.sweep(lambda a: pm.matmul(a, "n", 4), {"a": [1]}, metrics="flops")
+
+
+@pytest.mark.parametrize("block", [2, 100])
+def test_the_table_shares_no_memory_with_the_points(block: int) -> None:
+    """Points of a DataFrame are copied: to write in the table leaves them as they were, and the other way round."""
+    points = pandas.DataFrame({"n": [64, 128, 192], "m": [1, 2, 3]})
+    table = pm.sweep(pm.matmul("m", "n", 8), points, metrics="flops", block=block)
+    table.loc[0, "n"] = 7
+    points.loc[1, "n"] = 9
+    assert table["n"].tolist() == [7, 128, 192]
+    assert points["n"].tolist() == [64, 9, 192]
+    assert table["flops"].tolist() == [2 * 8 * 64 * 1, 2 * 8 * 128 * 2, 2 * 8 * 192 * 3]

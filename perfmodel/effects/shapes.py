@@ -88,18 +88,19 @@ class KernelShape:
 
         named = {name: getattr(self, name) for name in _NUMBERS}
         named |= {f"work {place}": item for place, item in enumerate(self.work)}
-        if needed is not None:
-            named |= dict.fromkeys(set(named) - set(needed), float("nan"))
-        open_ones = {name: value for name, value in named.items() if not is_concrete(value)}
-        found: dict[str, Any] = {name: float(value) for name, value in named.items() if name not in open_ones}
-        alone = {name: value.name for name, value in open_ones.items() if getattr(value, "is_Symbol", False)}
-        found |= {name: numpy.asarray(values[symbol], "float64") for name, symbol in alone.items()}
-        open_ones = {name: value for name, value in open_ones.items() if name not in alone}
+        arrays: dict[str, Any] = {}
+        open_ones: dict[str, Any] = {}
+        blank = numpy.broadcast_to(numpy.nan, (count,))
+        for name, value in named.items():
+            if needed is not None and name not in needed:
+                arrays[name] = blank
+            elif is_concrete(value):
+                arrays[name] = numpy.broadcast_to(float(value), (count,))
+            else:
+                open_ones[name] = value
         if open_ones:
             compiled = compile_formula(open_ones)
-            given = {name: values[name] for name in compiled.symbols}
-            found |= {name: numpy.asarray(value, "float64") for name, value in compiled(given).items()}
-        arrays: dict[str, Any] = {name: numpy.broadcast_to(value, (count,)) for name, value in found.items()}
+            arrays |= compiled.floats({name: values[name] for name in compiled.symbols})
         work = tuple([arrays.pop(f"work {place}") for place in range(len(self.work))])
         return replace(self, work=work, **arrays)
 

@@ -114,7 +114,7 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     import numpy
 
     on, chip = setting.on, setting.chip
-    split = 0.0
+    split: Any = NOTHING
     if shape.kind == CONTRACTION and tile is not None:
         compute, others = _contraction_s(shape, tile, setting), _others_s(shape, setting)
         if others is not NOTHING:
@@ -127,7 +127,7 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     if shape.kind == STREAM:  # a program's own tiles, which may nest
         memory = numpy.maximum(memory, shape.levels_s)
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
-    launch = 0.0
+    launch: Any = NOTHING
     if "launch" in on:
         grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
@@ -137,7 +137,7 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
         return Parts(compute, memory, split, launch, both + (split + launch))
     if setting.protocol.quantizer is not None:
         launch = launch + quantized_s(shape, chip, setting.protocol.quantizer)
-    total = both + (split + launch)
+    total = both + (split + launch) if split is not NOTHING or launch is not NOTHING else both
     if setting.protocol.host_s:
         total = numpy.maximum(total, setting.protocol.host_s)
     return Parts(compute, memory, split, launch, total)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,10 @@ class ManyKernels:
         True
         """
         if on is None or self.setting is None:
-            return self.parts.time_s * self.repeat
-        return kernel_parts(self.shape, self.tile, replace(self.setting, on=on)).time_s * self.repeat
+            found = self.parts
+        else:
+            found = kernel_parts(self.shape, self.tile, replace(self.setting, on=on))
+        return found.time_s if isinstance(self.repeat, float) and self.repeat == 1 else found.time_s * self.repeat
 
     @property
     def bound(self) -> Any:
@@ -106,7 +109,7 @@ class Estimates:
         >>> bool(many.time_s[1] == estimate(matmul(128, 4096, 4096), "h100-sxm").time_s)
         True
         """
-        return sum([kernel.seconds() for kernel in self.kernels])
+        return reduce(add, [kernel.seconds() for kernel in self.kernels])
 
     @cached_property
     def steps(self) -> tuple[tuple[str, Any], ...]:
@@ -119,7 +122,7 @@ class Estimates:
         found = []
         for place, name in enumerate(self.effects):
             on = frozenset(self.effects[: place + 1])
-            found.append((name, sum([kernel.seconds(on) for kernel in self.kernels])))
+            found.append((name, reduce(add, [kernel.seconds(on) for kernel in self.kernels])))
         return tuple(found)
 
     @property
@@ -262,9 +265,7 @@ def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names
     for amount, peak in zip(shape.work, rates_of(item, terms).peaks, strict=True):
         if peak is not None:
             by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + amount / float(peak.flops_per_s)
-    compute: Any = numpy.zeros(len(shape.bytes))
-    for seconds in by_unit.values():
-        compute = numpy.maximum(compute, seconds)
+    compute: Any = reduce(numpy.maximum, by_unit.values(), numpy.zeros(len(shape.bytes)))
     if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
         compute = compute * array_padding(shape)
     memory = numpy.maximum(shape.bytes / float(found.bandwidth_bytes_per_s), shape.levels_s)

@@ -111,7 +111,17 @@ class Compiled:
         >>> f(m=2, n=3), f({"m": 2, "n": [1, 2]})
         (6, array([2, 4]))
         """
-        given = self._given(values, named)
+        return self._computed(self._given(values, named), floats=False)
+
+    def floats(self, values: Mapping[str, Any]) -> Any:
+        """The value at each point as float64, counts included: as accurate, without the detour over whole numbers.
+
+        >>> compile_formula(2 * dims("m")).floats({"m": [1, 2]})
+        array([2., 4.])
+        """
+        return self._computed(self._given(values, {}), floats=True)
+
+    def _computed(self, given: Mapping[str, Any], floats: bool) -> Any:
         inputs, numbers = [], {}
         for symbol in self.arguments:
             value, whole = given[symbol.name], bool(symbol.is_integer)
@@ -119,7 +129,9 @@ class Compiled:
                 inputs.append(checked_input(symbol.name, value, whole))
             else:
                 numbers[symbol.name] = checked_number(symbol.name, value, whole)
-        results = evaluated(self.tape, numbers, inputs) if inputs else self._exact(numbers)
+        results: list[Any] = evaluated(self.tape, numbers, inputs, floats) if inputs else self._exact(numbers)
+        if floats and not inputs:
+            results = [float(result) for result in results]
         return results[0] if self.single else dict(zip((name for name, _ in self.formulas), results, strict=True))
 
     def _given(self, values: Mapping[Any, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from perfmodel.errors import DimensionError
@@ -91,8 +92,8 @@ def _rule(whole: bool) -> str:
     return "a dimension is a positive integer" if whole else "a positive, finite number was expected"
 
 
-def evaluated(tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input]) -> list[Any]:
-    """The results on arrays that broadcast together: int64 for counts, float64 for other values.
+def evaluated(tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input], floats: bool = False) -> list[Any]:
+    """The results on arrays that broadcast together: int64 for counts (or ``floats`` too), float64 for other values.
 
     >>> from perfmodel.expressions.lowering import lowered
     >>> from perfmodel.expressions.symbols import dims
@@ -102,10 +103,10 @@ def evaluated(tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input]) -
     import numpy
 
     shape = _joint_shape(inputs)
-    dtypes = ["int64" if tape.steps[out].kind == "count" else "float64" for out in tape.outputs]
+    dtypes = ["int64" if tape.steps[out].kind == "count" and not floats else "float64" for out in tape.outputs]
     results = [numpy.empty(shape, dtype) for dtype in dtypes]
     flat = [result.reshape(-1) for result in results]
-    block = _Blocks(tape, numbers, inputs, min(BLOCK, max(1, math.prod(shape))))
+    block = _Blocks(tape, numbers, inputs, min(BLOCK, max(1, math.prod(shape))), floats)
     start = 0
     with numpy.errstate(all="ignore"):
         for pieces in _pieces(inputs):
@@ -146,11 +147,13 @@ def _pieces(inputs: Sequence[Input]) -> Any:
 class _Blocks:
     """Computes block after block; the plan is made anew when the inputs leave the bounds seen so far."""
 
-    def __init__(self, tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input], points: int) -> None:
+    def __init__(
+        self, tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input], points: int, floats: bool
+    ) -> None:
         import numpy
 
         self.lowest, self.highest = numpy.minimum.reduce, numpy.maximum.reduce
-        self.tape, self.inputs, self.points = tape, inputs, points
+        self.tape, self.inputs, self.points, self.floats = tape, inputs, points, floats
         self.varying = tuple(one.name for one in inputs)
         self.values = exact_values(tape, numbers)
         self.bounds: dict[str, Interval] = {name: (value, value) for name, value in numbers.items()}
@@ -174,7 +177,7 @@ class _Blocks:
         if not self._widen(pieces) and self.kernel is not None:
             return self.kernel
         self.plan = self._planned()
-        kernel = kernel_of(self.tape, self.varying, self.plan)
+        kernel = kernel_of(self.tape, self.varying, self.plan, self.floats)
         if kernel is not self.kernel:
             self.kernel = kernel
             self.buffers = [numpy.empty(self.points, dtype) for dtype in kernel.buffers]
@@ -185,10 +188,10 @@ class _Blocks:
         """A plan for a little more than was seen, so that rising inputs do not need one a block."""
         wide = self.bounds | {one.name: _widened(one, *self.bounds[one.name]) for one in self.inputs}
         try:
-            plan = planned(self.tape, wide)
+            plan = _plan(self.tape, tuple(wide.items()))
         except DimensionError:
-            return planned(self.tape, self.bounds)
-        if plan.whole and not (narrow := planned(self.tape, self.bounds)).whole:
+            return _plan(self.tape, tuple(self.bounds.items()))
+        if plan.whole and not (narrow := _plan(self.tape, tuple(self.bounds.items()))).whole:
             return narrow
         self.bounds = wide
         return plan
@@ -211,6 +214,11 @@ class _Blocks:
             if one.may_be_broken:
                 _check_whole(one, piece)
         return widened
+
+
+@lru_cache(maxsize=1024)
+def _plan(tape: Tape, bounds: tuple[tuple[str, Interval], ...]) -> Plan:
+    return planned(tape, dict(bounds))
 
 
 def _widened(one: Input, low: Number, high: Number) -> Interval:

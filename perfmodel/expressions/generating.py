@@ -88,8 +88,8 @@ class Kernel:
 
 
 @lru_cache(maxsize=1024)
-def kernel_of(tape: Tape, varying: tuple[str, ...], plan: Plan) -> Kernel:
-    """The kernel for inputs of which the named ones are arrays and the others numbers.
+def kernel_of(tape: Tape, varying: tuple[str, ...], plan: Plan, floats: bool = False) -> Kernel:
+    """The kernel for inputs of which the named ones are arrays and the others numbers; results may all be floats.
 
     >>> one = Step("symbol", value="m")
     >>> kernel_of(Tape((one, Step("neg", (0,))), (1,), frozenset()), ("m",), Plan()).buffers
@@ -97,7 +97,7 @@ def kernel_of(tape: Tape, varying: tuple[str, ...], plan: Plan) -> Kernel:
     """
     import numpy
 
-    writer = _Writer(tape, varying, plan)
+    writer = _Writer(tape, varying, plan, floats)
     source = writer.source()
     namespace: dict[str, Any] = {name: getattr(numpy, name) for name in _NUMPY.split()}
     namespace["summed"] = lambda index, *args: tape.steps[index].value.over(args[0], args[1:])
@@ -114,8 +114,8 @@ def _refuse(tape: Tape, wrong: Any, index: int, rule: str) -> None:
 class _Writer:
     """Writes the code, giving out buffers and taking them back."""
 
-    def __init__(self, tape: Tape, varying: tuple[str, ...], plan: Plan) -> None:
-        self.tape, self.plan = tape, plan
+    def __init__(self, tape: Tape, varying: tuple[str, ...], plan: Plan, floats: bool) -> None:
+        self.tape, self.plan, self.floats = tape, plan, floats
         self.inputs = {name: f"x{place}" for place, name in enumerate(varying)}
         self.moving = _moving(tape, varying)
         self.names: dict[int, str] = {}
@@ -184,7 +184,7 @@ class _Writer:
         found: dict[int, str] = {}
         for place, out in enumerate(self.tape.outputs):
             step = self.tape.steps[out]
-            kept = step.kind == "real" or self.plan.whole
+            kept = step.kind == "real" or (step.kind == "count" and self.plan.whole != self.floats)
             if out in self.moving and step.op != "symbol" and kept:
                 found.setdefault(out, f"y{place}")
         return found

@@ -81,6 +81,8 @@ def columns_of(
 
     try:
         broken = _broken(program, sizes, count, asked.metrics)
+        if broken is None:
+            return _columns(program, sizes, count, chip, asked)
         whole = numpy.flatnonzero(~broken)
         kept = sizes if len(whole) == count else {name: values[whole] for name, values in sizes.items()}
         parts: list[tuple[Any, dict[str, Any]]] = []
@@ -117,11 +119,14 @@ def joined(parts: Sequence[tuple[Any, dict[str, Any]]], count: int) -> dict[str,
 
 
 def _broken(program: Program, sizes: Mapping[str, Any], count: int, metrics: tuple[str, ...]) -> Any:
-    """Whether something that the formulas take for granted does not hold, at each point."""
+    """Whether something that the formulas take for granted does not hold, at each point; None where they hold."""
     import numpy
 
+    assumed = _assumed(program, metrics)
+    if not assumed:
+        return None
     found = numpy.zeros(count, dtype=bool)
-    for low, high, strict in _assumed(program, metrics):
+    for low, high, strict in assumed:
         names = {each.name for side in (low, high) for each in side.free_symbols}
         sides = compile_formula({"low": low, "high": high}, symbols=names)({name: sizes[name] for name in names})
         found |= sides["low"] >= sides["high"] if strict else sides["low"] > sides["high"]

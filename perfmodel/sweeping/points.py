@@ -47,6 +47,17 @@ class Points:
             found[name] = _taken(values, places // inner % len(values))
         return found
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The arrays of a table's columns; none where the points are a product, or not all whole numbers.
+
+        >>> points_of({"n": [1, 2], "k": [64, 128]}, zipped=True).columns
+        {'n': array([1, 2]), 'k': array([ 64, 128])}
+        """
+        if not self.zipped or not all(hasattr(each, "dtype") for each in self.values):
+            return {}
+        return dict(zip(self.names, self.values, strict=True))
+
     def part(self, start: int, stop: int) -> Points:
         """The points from start to stop alone.
 
@@ -88,7 +99,7 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     if zipped and len({len(each) for each in values}) > 1:
         lengths = ", ".join(f"{name} has {len(each)}" for name, each in zip(names, values, strict=True))
         raise DimensionError(f"sweep: zipped axes are of one length: {lengths}")
-    found = Points(names, values, zipped)
+    found = Points(names, _copied(values), zipped)
     if not zipped and prod([len(each) for each in values]) > MOST_POINTS:
         raise DimensionError("sweep: more than 2^53 points")
     return found
@@ -110,7 +121,7 @@ def _sequence(name: str, values: Any) -> Any:
     elif getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u") and getattr(values, "ndim", 1) == 1:
         if values.dtype.kind == "u" and len(values) and values.max() >= 2**63:
             raise DimensionError(f"sweep: {name} holds a number beyond 2^63")
-        found = numpy.array(values, dtype="int64")  # a copy
+        found = numpy.asarray(values, dtype="int64")
     elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         found = (values,)
     else:
@@ -123,6 +134,16 @@ def _sequence(name: str, values: Any) -> Any:
         except OverflowError:
             raise DimensionError(f"sweep: {name} holds a number beyond 2^63") from None
     return found
+
+
+def _copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, arrays copied: those of one length into one block, which is faster to come by than several."""
+    import numpy
+
+    arrays = [each for each in values if hasattr(each, "dtype")]
+    lengths = {len(each) for each in arrays}
+    copies = iter(numpy.array(arrays) if len(lengths) == 1 else [numpy.array(each) for each in arrays])
+    return tuple([next(copies) if hasattr(each, "dtype") else each for each in values])
 
 
 def _plain(value: Any) -> Any:

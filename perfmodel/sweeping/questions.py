@@ -111,7 +111,8 @@ def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine 
         found = columns_of(program, sizes, count if places is None else len(places), chip, asked)
         parts.append((places, found))
     shown = {name: _shown(values) for name, values in block.items()}
-    machine_column = {} if chip is None else {MACHINE: numpy.full(count, asked.machine_names.index(chip.name), "int16")}
+    codes = "int8" if len(asked.machines) < 128 else "int16"
+    machine_column = {} if chip is None else {MACHINE: numpy.full(count, asked.machine_names.index(chip.name), codes)}
     return shown | machine_column | joined(parts, count)
 
 

@@ -58,13 +58,31 @@ def sweep(
     if len(asked) > MOST_ROWS:
         raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
     shown = Progress(len(asked), progress)
-    return asked.frame(_together(list(answers(asked, block, executor, shown))))
+    return asked.frame(_together(asked, answers(asked, block, executor, shown)))
 
 
-def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _together(asked: Question, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The columns of all blocks, written as they come; those of the points stay what they are where each is one row."""
+    whole = asked.points.columns if len(asked.machines) <= 1 else {}
+    found: dict[str, Any] = {name: values for name, values in whole.items() if name not in asked.metrics}
+    start, kept = 0, set(found)
+    for part in parts:
+        stop = start + len(next(iter(part.values())))
+        for name, values in part.items():
+            if name not in kept:
+                found[name] = _holding(found.get(name), values.dtype, len(asked))
+                found[name][start:stop] = values
+        start = stop
+    return found
+
+
+def _holding(column: Any, dtype: Any, count: int) -> Any:
+    """A column that holds values of a dtype beside those that it has."""
     import numpy
 
-    return {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if column is None:
+        return numpy.empty(count, dtype)
+    return column if column.dtype == dtype else column.astype(numpy.result_type(column.dtype, dtype))
 
 
 def question(
