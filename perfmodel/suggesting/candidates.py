@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import ceil, floor, prod
 from typing import Any
 
-from perfmodel.errors import DimensionError, ExpressionError
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean, listed
 
 MOST = 10**7  # combinations
+WITHIN = 0.05  # of a wanted size, unless said
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,12 @@ def grid_of(wanted: Mapping[str, Any], within: Any) -> Grid:
     >>> len(grid_of({"n": 50257}, 0.05))
     5025
     """
+    if isinstance(within, Mapping):
+        for name in within:
+            if name not in wanted or isinstance(wanted[name], Iterable) and not isinstance(wanted[name], (str, bytes)):
+                why = "lists its sizes" if name in wanted else "is not wanted"
+                near = did_you_mean(str(name), wanted) if name not in wanted else ""
+                raise LabelError(f"suggest: within has {name!r}, which {why}{near}; wanted are {listed(wanted)}")
     if not wanted:
         raise DimensionError("suggest: no size is wanted: name some, such as suggest(p, 'h100-sxm', n=50257)")
     chosen, axes, free = {}, {}, []
@@ -58,7 +65,7 @@ def grid_of(wanted: Mapping[str, Any], within: Any) -> Grid:
             free.append(name)
         else:
             chosen[name] = _size(name, value)
-            share = _share(within.get(name, 0) if isinstance(within, Mapping) else within)
+            share = _share(within.get(name, WITHIN) if isinstance(within, Mapping) else within)
             axes[name] = _around(name, chosen[name], share)
     found = Grid(chosen, axes, frozenset(free))
     if len(found) > MOST:
