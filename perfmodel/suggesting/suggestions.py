@@ -216,7 +216,9 @@ class Suggestions:
             lines.append(f"  {place:<10} {_line(each)}")
             lines += [f"             {text}" for text in each.why]
         lines += [f"  left out   {text}" for text in least]
-        return Text("\n".join([*lines, f"  front      {_edge(self.front)}", f"  by size    {_edge(self.front_by_size)}"]))
+        return Text(
+            "\n".join([*lines, f"  front      {_edge(self.front)}", f"  by size    {_edge(self.front_by_size)}"])
+        )
 
     def __repr__(self) -> str:
         heads = [*self.wanted.sizes, *[each.name for each in self.asked.machines], "throughput", "away"]
