@@ -37,6 +37,11 @@ def derivation() -> Any:
     return pm.plot.roofline(*staged_attention(), on="h100-sxm", labels=STAGES, path=True)
 
 
+def levels() -> Any:
+    """The roofs of on-chip memories above that of device memory."""
+    return pm.plot.roofline(*staged_attention()[1:], on="a100-sxm-80gb", labels=STAGES[1:], levels=True)
+
+
 def machines() -> Any:
     """Two shapes on three chips."""
     shapes = [pm.matmul(64, 8192, 8192), pm.matmul(4096, 4096, 4096)]
@@ -78,7 +83,7 @@ def tile_map() -> Any:
 
 
 PICTURES: tuple[Callable[[], Any], ...] = (
-    roofline, derivation, machines, sawtooth, waterfall, traffic, memory, tile_map,
+    roofline, derivation, levels, machines, sawtooth, waterfall, traffic, memory, tile_map,
 )  # fmt: skip
 
 

@@ -50,16 +50,12 @@ def grid_of(wanted: Mapping[str, Any], within: Any) -> Grid:
     5025
     """
     if isinstance(within, Mapping):
-        for name in within:
-            if name not in wanted or isinstance(wanted[name], Iterable) and not isinstance(wanted[name], (str, bytes)):
-                why = "lists its sizes" if name in wanted else "is not wanted"
-                near = did_you_mean(str(name), wanted) if name not in wanted else ""
-                raise LabelError(f"suggest: within has {name!r}, which {why}{near}; wanted are {listed(wanted)}")
+        _check_names(within, wanted)
     if not wanted:
         raise DimensionError("suggest: no size is wanted: name some, such as suggest(p, 'h100-sxm', n=50257)")
     chosen, axes, free = {}, {}, []
     for name, value in wanted.items():
-        if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        if _is_list(value):
             axes[name] = _several(name, value)
             chosen[name] = int(axes[name][len(axes[name]) // 2])
             free.append(name)
@@ -72,6 +68,20 @@ def grid_of(wanted: Mapping[str, Any], within: Any) -> Grid:
         counts = " x ".join([f"{len(axis)} of {name}" for name, axis in axes.items()])
         raise DimensionError(f"suggest: {counts} are more than {MOST} combinations; narrow within=, or list sizes")
     return found
+
+
+def _check_names(within: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """A share belongs to a size that is wanted; a list of sizes has none."""
+    for name in within:
+        if name not in wanted:
+            near = did_you_mean(str(name), wanted)
+            raise LabelError(f"suggest: within has {name!r}, which is not wanted{near}; wanted are {listed(wanted)}")
+        if _is_list(wanted[name]):
+            raise LabelError(f"suggest: within has {name!r}, which lists its sizes")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
 def _size(name: str, value: Any) -> int:

@@ -42,10 +42,10 @@ def suggest(
     """Sizes near those wanted, what each is worth on one or several machines, and why.
 
     ``wanted`` names symbols of the program (or labels, where it holds ints): a size, of which all within a share
-    ``within`` are tried (or by name, ``{"h": 0.1}``: 0.05 for the others), or several sizes to try. Several names are searched jointly. ``program`` may be a function
-    of the names, which is called with symbols. ``where`` keeps candidates: text of comparisons with ``+ - * / // %
-    **`` of the sizes, flops, bytes and memory_bytes (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of
-    arrays by name, or several of these.
+    ``within`` are tried (by name too: ``{"h": 0.1}``, and 0.05 of the others), or several sizes to try. Several names
+    are searched jointly. ``program`` may be a function of the names, which is called with symbols. ``where`` keeps
+    candidates: text of comparisons with ``+ - * / // % **`` of the sizes, flops, bytes and memory_bytes
+    (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of arrays by name, or several of these.
 
     Suggestions rank by the throughput gained over what is wanted, less half the distance; a name with several sizes
     has no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates those are
