@@ -120,3 +120,18 @@ def listed(names: Iterable[object], limit: int = 24) -> str:
     shown = [str(name) for name in names]
     tail = f", ... ({len(shown)} in all)" if len(shown) > limit else ""
     return (", ".join(shown[:limit]) + tail) or "none"
+
+
+def brief(value: object) -> str:
+    """A value as it stands in a message, cut: an int of many digits cannot even be printed.
+
+    >>> brief("n"), brief(10**400)
+    ("'n'", '2^1328 or more')
+    """
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"{'-' if value < 0 else ''}2^{value.bit_length() - 1} or more"
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python prints
+        return f"a long {type(value).__name__}"
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -170,12 +170,12 @@ class Machine:
         Traceback (most recent call last):
         perfmodel.errors.MachineError: custom lists no on-chip level 'l2'; it lists none
         """
-        for level in self.levels:
+        for level in self.levels if isinstance(name, str) else ():
             if level.name == name:
                 return level
         names = [level.name for level in self.levels]
         raise MachineError(
-            f"{self.name} lists no on-chip level {name!r}{did_you_mean(name, names)}; it lists {listed(names)}"
+            f"{self.name} lists no on-chip level {name!r}{did_you_mean(str(name), names)}; it lists {listed(names)}"
         )
 
     @property

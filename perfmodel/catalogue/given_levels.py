@@ -60,7 +60,7 @@ def _changed(level: Level, figures: Any, field: str, verb: str) -> Level:
                 f"{verb}: {field}: no key {key!r}{did_you_mean(str(key), KEYS)}; keys are {listed(KEYS)}"
             )
     scope = said.get("scope", level.scope)
-    if scope not in SCOPES:
+    if not isinstance(scope, str) or scope not in SCOPES:
         raise MachineError(f"{verb}: {field}: scope = {scope!r}: expected {listed(SCOPES)}")
     values: Any = {key: quantity(said[key], f"{field}.{key}", verb) for key in KEYS[:2] if key in said}
     return replace(level, scope=scope, **values)

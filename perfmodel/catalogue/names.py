@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,29 @@ def machine(which: str | os.PathLike[str] | Machine) -> Machine:
     if isinstance(which, str | os.PathLike):
         return _from_file(Path(which))
     raise MachineError(f"machine: expected a name, a path ending in .toml or a Machine, got {which!r}")
+
+
+def machine_meant(text: str) -> Machine | None:
+    """The machine that a text names where a size could stand too: None where the text is a size.
+
+    Text that looks like a machine's name (part of one with a digit, or nearly one) and is none is a ``MachineError``,
+    never algebra: "h100-smx" is not a difference.
+
+    >>> machine_meant("h100-sxm").name, machine_meant("n - 1"), machine_meant("2*n")
+    ('h100-sxm', None, None)
+    """
+    if text.strip().endswith(_SUFFIX):
+        return machine(text.strip())
+    key = _key(text)
+    known = {*_sheets(), *(_key(alias) for chip in _catalogue() for alias in chip.aliases)}
+    if key in known:
+        return _named(text)
+    if not re.fullmatch(r"[a-z][a-z0-9.]*(-[a-z0-9.]+)*", key):
+        return None
+    coined = any(re.search("[a-z]", word) and re.search("[0-9]", word) for word in key.split("-"))
+    part = coined and any(set(key.split("-")) <= _words(chip) for chip in _catalogue())
+    near = len(key) > 3 and get_close_matches(key, known, n=1, cutoff=0.75)
+    return _named(text) if part or near else None
 
 
 def machines(
@@ -90,7 +114,10 @@ def _reaches(peak: Peak | None, flops: Quantity | None) -> bool:
 
 
 def _least(name: str, value: float | None) -> Quantity | None:
-    return None if value is None else quantity(value, name, "machines")
+    found = None if value is None else quantity(value, name, "machines")
+    if found is not None and not isinstance(found, int | float):
+        raise MachineError(f"machines: {name} = {value}: expected a number, not a formula")
+    return found
 
 
 @lru_cache(maxsize=1)

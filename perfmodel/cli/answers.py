@@ -28,7 +28,9 @@ def estimated(options: argparse.Namespace) -> Any:
     programs, chips = programs_of(options), [machine(name) for name in options.on]
     names = tuple(name.strip() for name in options.effects.split(","))
     effects = names if len(names) > 1 else names[0]
-    found = [estimate(program, chip, effects=effects) for program, chip in product(programs, chips)]
+    found = [
+        estimate(program, chip, effects=effects, without=options.without) for program, chip in product(programs, chips)
+    ]
     measured = _measured(options.measured, found)
     if options.json:
         return _as_data(programs, found, measured)

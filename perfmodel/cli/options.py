@@ -156,6 +156,7 @@ def _estimate_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
     add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add("--without", metavar="EFFECT", action="append", default=[], help="leave an effect out (repeatable)")
     add("--measured", metavar="SECONDS", type=_seconds, help="set a measured time beside the estimate")
 
 

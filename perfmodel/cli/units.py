@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from perfmodel.catalogue import machine
-from perfmodel.errors import DimensionError
+from perfmodel.catalogue.names import machine_meant
+from perfmodel.errors import DimensionError, MachineError
 from perfmodel.mechanisms import energy, systolic, tile_grid, waves
 from perfmodel.reading import describe, read_size
 
@@ -18,15 +18,20 @@ def waved(options: argparse.Namespace) -> Any:
     >>> print(waved(parser().parse_args(["waves", "120"])).splitlines()[0])
     waves(120, units=108): 2 waves, 56 % filled
     """
-    sizes: list[Any] = [read_size(text, "waves: SIZE") for text in options.sizes]
+    sizes: list[Any] = [_size(text) for text in options.sizes]
     tile = [read_size(text, "--tile") for text in options.tile]
     if len(sizes) > 2 or len(tile) > 2:
         raise DimensionError(f"waves: {len(sizes)} sizes and a tile of {len(tile)}: expected one or two of each")
     blocks = sizes[0] if len(sizes) == 1 else tile_grid(sizes[0], sizes[1], tile=tile if len(tile) == 2 else tile[0])
-    chip = any(letter in options.units for letter in "-.")  # a chip's name or a path: neither is a size
-    units = machine(options.units) if chip else read_size(options.units, "--units")
+    units = machine_meant(options.units) or read_size(options.units, "--units")
     resident = read_size(options.resident, "--resident")
     return _shown(waves(blocks, units, resident, options.schedule, busy=options.busy), options)
+
+
+def _size(text: str) -> Any:
+    if machine_meant(text) is not None:
+        raise MachineError(f"waves: SIZE {text!r} is a chip, not a size; --units {text} gives it")
+    return read_size(text, "waves: SIZE")
 
 
 def pulsed(options: argparse.Namespace) -> Any:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.effects.quantizers import Quantizer
-from perfmodel.errors import PerfModelError, did_you_mean, listed
+from perfmodel.effects.quantizers import AMOUNT, Quantizer, is_amount
+from perfmodel.errors import PerfModelError, brief, did_you_mean, listed
 
 ROLES = ("A", "B", "C")  # moving operand (or any input), stationary operand (a weight), output
 
@@ -46,6 +46,22 @@ class Protocol:
     switching: float = 1.0
     source: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("name", "source"):
+            _hold(name, getattr(self, name), isinstance(getattr(self, name), str), "expected text")
+        copies = self.copies
+        whole = isinstance(copies, tuple) and len(copies) == len(ROLES)
+        whole = whole and all(type(item) is int and item > 0 for item in copies)
+        _hold("copies", copies, whole, "expected a tuple of three whole numbers from 1 on, of A, B and C")
+        for name in ("cold", "until_l2"):
+            _hold(name, getattr(self, name), isinstance(getattr(self, name), bool), "expected True or False")
+        for name in ("launch_s", "host_s", "unit_bytes", "tick_s"):
+            _hold(name, getattr(self, name), is_amount(getattr(self, name)), AMOUNT)
+        switches = is_amount(self.switching) and self.switching > 0
+        _hold("switching", self.switching, switches, "expected a finite number above 0")
+        known = self.quantizer is None or isinstance(self.quantizer, Quantizer)
+        _hold("quantizer", self.quantizer, known, "expected a Quantizer or None")
+
     @property
     def rotated(self) -> tuple[str, ...]:
         """The roles of which the loop takes another copy each time.
@@ -54,6 +70,11 @@ class Protocol:
         ((), ())
         """
         return tuple([role for role, number in zip(ROLES, self.copies, strict=True) if number > 1])
+
+
+def _hold(field: str, value: Any, holds: bool, rule: str) -> None:
+    if not holds:
+        raise PerfModelError(f"Protocol: {field} = {brief(value)}: {rule}")
 
 
 COLD = Protocol("cold", cold=True, source="every operand comes from memory: the default of an estimate")
@@ -88,7 +109,7 @@ def protocol(name: Any) -> Protocol:
         return COLD
     if isinstance(name, Protocol):
         return name
-    if name in PROTOCOLS:
+    if isinstance(name, str) and name in PROTOCOLS:
         return PROTOCOLS[name]
     near = did_you_mean(str(name), list(PROTOCOLS))
-    raise PerfModelError(f"estimate: no protocol {name!r}{near}; there are {listed(list(PROTOCOLS))}")
+    raise PerfModelError(f"estimate: no protocol {brief(name)}{near}; there are {listed(list(PROTOCOLS))}")

@@ -8,6 +8,27 @@ and the small kernels beside it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from perfmodel.errors import PerfModelError, brief
+
+AMOUNT = "expected a finite number of 0 or more"
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value is a finite number of 0 or more.
+
+    >>> is_amount(2e-6), is_amount(-1), is_amount("a"), is_amount(True)
+    (True, False, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return bool(isfinite(value) and float(value) >= 0)
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +45,13 @@ class Quantizer:
     passes: int = 1
     row_s: float = 0.0
     other_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if type(self.passes) is not int or self.passes < 1:
+            raise PerfModelError(f"Quantizer: passes = {brief(self.passes)}: expected a whole number from 1 on")
+        for name in ("row_s", "other_s"):
+            if not is_amount(getattr(self, name)):
+                raise PerfModelError(f"Quantizer: {name} = {brief(getattr(self, name))}: {AMOUNT}")
 
 
 # By framework and format, as read off the smallest products (other_s) and the longest A (passes), on all chips alike:

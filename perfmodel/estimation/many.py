@@ -17,9 +17,10 @@ from perfmodel.effects.roofline import Roofline, roofline
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
 from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile, checked_tile
-from perfmodel.errors import DimensionError, LabelError, MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.estimation.names import checked_program, names_of
+from perfmodel.estimation.size_arrays import arrays_of
 from perfmodel.estimation.stacking import rates_of
 from perfmodel.expressions import compile_formula, is_concrete
 from perfmodel.graph.programs import Program
@@ -210,7 +211,7 @@ def estimate_many(
     checked_program(program, "estimate_many")
     names = names_of(effects, without)
     found = on if isinstance(on, Machine) else machine(on)
-    count, values = _arrays(program, sizes)
+    count, values = arrays_of(program, sizes)
     if not all(map(is_concrete, (found.bandwidth_bytes_per_s, *[each.flops_per_s for each in found.peaks]))):
         raise MachineError(f"estimate_many: {found.name} has symbols; {found.name}.replace(...) gives them numbers")
     how, given = known_protocol(protocol), checked_tile(tile)
@@ -276,23 +277,3 @@ def _value(formula: Any, values: Mapping[str, Any]) -> Any:
         return float(formula)
     compiled = compile_formula(formula)
     return compiled({name: values[name] for name in compiled.symbols})
-
-
-def _arrays(program: Program, sizes: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-    """How many sizes there are, and an array of them for each symbol."""
-    import numpy
-
-    known = [symbol.name for symbol in program.symbols]
-    for name in sizes:
-        if str(name) not in known:
-            near = did_you_mean(str(name), known)
-            raise LabelError(f"estimate_many: {program.name} has no symbol {name!r}{near}; it has {listed(known)}")
-    missing = [name for name in known if name not in {str(each) for each in sizes}]
-    if missing:
-        raise LabelError(f"estimate_many: no sizes for {listed(missing)} of {program.name}")
-    arrays = {str(name): numpy.asarray(value) for name, value in sizes.items()}
-    lengths = {array.size for array in arrays.values() if array.ndim}
-    if len(lengths) > 1 or any(array.ndim > 1 for array in arrays.values()):
-        raise DimensionError(f"estimate_many: sizes of one length each are expected; got {listed(sorted(lengths))}")
-    count = lengths.pop() if lengths else 1
-    return count, {name: numpy.broadcast_to(array, (count,)) for name, array in arrays.items()}

@@ -17,10 +17,11 @@ def names_of(effects: Any, without: Any = ()) -> tuple[str, ...]:
     (('roofline',), True, False)
     """
     wanted = _listed(effects)
-    wanted = NAMES if wanted == ("real",) else NAMES[:1] if wanted == ("ideal",) else wanted
+    if len(wanted) == 1 and isinstance(wanted[0], str):
+        wanted = {"real": NAMES, "ideal": NAMES[:1]}.get(wanted[0], wanted)
     dropped = _listed(without)
     for name in (*wanted, *dropped):
-        if name not in NAMES:
+        if not isinstance(name, str) or name not in NAMES:
             raise ExpressionError(
                 f"estimate: no effect {name!r}{did_you_mean(str(name), NAMES)}; there are {listed(NAMES)}, "
                 "and 'ideal' and 'real' for the first and for all"

@@ -35,6 +35,7 @@ class Stacked:
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     plain_s: float = 0.0  # the roofline, where there is no setting
+    given: tuple[int, ...] | None = None  # the tile, where it is not searched
 
     @property
     def time_s(self) -> float:
@@ -109,7 +110,7 @@ def stacked(
     lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
     remarks = (lent,) if chip.lender else ()
     left_out = (shape.note,) if shape.note else ()
-    return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks)
+    return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks, given=given)
 
 
 def rates_of(count: KernelCount, found: Roofline) -> Rates:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from perfmodel.effects.choosing import narrowed
+from perfmodel.effects.alignment import VECTOR_BYTES
+from perfmodel.effects.choosing import chosen, narrowed
 from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
-from perfmodel.effects.stack import EFFECTS, kernel_parts
+from perfmodel.effects.stack import EFFECTS, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.showing import percent, quantity
@@ -85,7 +86,9 @@ def _blocks(shape: KernelShape, tile: Tile) -> int:
 
 
 def remedy_row(kernel: KernelEstimate) -> list[tuple[str]]:
-    """What smaller sizes would save: whole tiles that end a wave earlier, where that is worth a remark.
+    """What smaller sizes would save: whole tiles and aligned rows, where that is worth a remark.
+
+    The time is that of an estimate of those sizes, whose tile is searched anew where it is not fixed.
 
     >>> from perfmodel import estimate, matmul
     >>> some = ["roofline", "tile quantization", "wave quantization"]
@@ -95,33 +98,41 @@ def remedy_row(kernel: KernelEstimate) -> list[tuple[str]]:
     found = kernel.real
     if found is None or found.tile is None or found.setting is None:
         return []
-    shape, tile = found.shape, found.tile
     best: tuple[float, str] | None = None
-    for sizes in _smaller(shape, tile):
-        less = narrowed(shape, **sizes)
+    for sizes in _smaller(found.shape, found.tile, found.setting):
+        less = narrowed(found.shape, **sizes)
+        tile = chosen(less, found.setting, found.given)
         seconds = float(kernel_parts(less, tile, found.setting).time_s)
-        work = less.m * less.n / (shape.m * shape.n)
+        work = prod([value / getattr(found.shape, name) for name, value in sizes.items()])
         if seconds / found.time_s < _WORTH * work and (best is None or seconds < best[0]):
-            best = (seconds, _remedy(found, less, sizes, seconds))
+            best = (seconds, _remedy(found, less, tile, sizes, seconds))
     return [] if best is None else [(best[1],)]
 
 
-def _smaller(shape: KernelShape, tile: Tile) -> list[dict[str, float]]:
-    """m, n or both cut back to whole tiles."""
+def _smaller(shape: KernelShape, tile: Tile, setting: Setting) -> list[dict[str, float]]:
+    """m, n or both cut back to whole tiles, and k to whole loads where its rows are not."""
     cut = {name: float(int(getattr(shape, name) // side) * side) for name, side in (("m", tile.m), ("n", tile.n))}
     found = {name: value for name, value in cut.items() if 0 < value < getattr(shape, name)}
-    options = [{name: value} for name, value in found.items()]
-    return [found, *options] if len(found) == 2 else options
+    k: dict[str, float] = {}
+    if {"alignment", "operand feed"} <= setting.on and (shape.k * shape.bits / 8) % VECTOR_BYTES:
+        whole = 8 * VECTOR_BYTES / shape.bits
+        k = {"k": shape.k // whole * whole} if shape.k > whole else {}
+    options = [{name: value, **k} for name, value in found.items()]
+    return [each for each in ([found | k] if len(found) == 2 else []) + options + [k] if each]
 
 
-def _remedy(found: Stacked, less: KernelShape, sizes: dict[str, float], seconds: float) -> str:
-    tile, setting = found.tile, found.setting
-    if tile is None or setting is None:
+def _remedy(found: Stacked, less: KernelShape, tile: Tile, sizes: dict[str, float], seconds: float) -> str:
+    if found.setting is None:
         return ""
-    sides = {"m": tile.m, "n": tile.n}
-    parts = [f"{name} = {int(value)} ({int(value / sides[name])} x {sides[name]})" for name, value in sizes.items()]
+    parts = [f"{name} = {int(value)}{_in_tiles(name, value, tile)}" for name, value in sizes.items()]
     blocks = _blocks(less, tile)
-    waves = ceil(blocks / setting.chip.units)
+    waves = ceil(blocks / found.setting.chip.units)
     number = "1 wave" if waves == 1 else f"{waves} waves"
     share = percent(seconds / found.time_s)
     return f"  remedy   {', '.join(parts)}: {blocks} blocks, {number}, {quantity(seconds, 's')}: {share} of the time"
+
+
+def _in_tiles(name: str, value: float, tile: Tile) -> str:
+    """The tiles that an extent is cut into, where they are whole."""
+    side = {"m": tile.m, "n": tile.n}.get(name)
+    return f" ({int(value / side)} x {side})" if side and value % side == 0 else ""

@@ -181,6 +181,8 @@ def _expression(value: Any) -> sympy.Expr:
 def _declared(symbols: str | Iterable[str | sympy.Symbol] | None) -> tuple[sympy.Symbol, ...] | None:
     if symbols is None:
         return None
+    if not isinstance(symbols, Iterable) or isinstance(symbols, bytes):
+        raise ExpressionError(f"compile: symbols={symbols!r}: expected names, such as 'm n', or symbols of pm.dims")
     listed_symbols = [symbols] if isinstance(symbols, (str, sympy.Symbol)) else list(symbols)
     found: list[sympy.Symbol] = []
     for symbol in listed_symbols:

@@ -18,7 +18,7 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, brief, did_you_mean, listed
 from perfmodel.expressions.arithmetic import LARGEST_SIZE, Size, as_size
 from perfmodel.expressions.parsing import parse_size
 
@@ -110,7 +110,7 @@ def _as_int(value: Any, what: str) -> int:
     if isinstance(value, (float, Fraction, Decimal)) and _is_whole(value):
         return int(value)
     raise DimensionError(
-        f"{what} = {_shown(value)}: {_DIMENSION_RULE}, a symbol of pm.dims, "
+        f"{what} = {brief(value)}: {_DIMENSION_RULE}, a symbol of pm.dims, "
         f"or text such as '3*h'; got {type(value).__name__}"
     )
 
@@ -122,23 +122,12 @@ def _is_whole(value: float | Fraction | Decimal) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
-    """A value as it stands in a message, cut: an int of many digits cannot even be printed."""
-    if isinstance(value, int) and value.bit_length() > 256:
-        return f"{'-' if value < 0 else ''}2^{value.bit_length() - 1} or more"
-    try:
-        text = repr(value)
-    except ValueError:  # a number of more digits than Python prints
-        return f"a long {type(value).__name__}"
-    return text if len(text) <= 80 else text[:80] + "..."
-
-
 def _checked_int(value: int, what: str) -> int:
     if value <= 0:
-        raise DimensionError(f"{what} = {_shown(value)}: {_DIMENSION_RULE}")
+        raise DimensionError(f"{what} = {brief(value)}: {_DIMENSION_RULE}")
     if value > LARGEST_SIZE:
         raise DimensionError(
-            f"{what} = {_shown(value)}: a dimension is at most 2^52 = {LARGEST_SIZE}, "
+            f"{what} = {brief(value)}: a dimension is at most 2^52 = {LARGEST_SIZE}, "
             "the range in which float64 and its ceilings count exactly"
         )
     return value
@@ -153,17 +142,17 @@ def _checked_expression(value: sympy.Expr, what: str) -> Size:
     for symbol in value.free_symbols:
         if symbol != sympy.Symbol(symbol.name, integer=True, positive=True):
             raise DimensionError(
-                f"{what} = {_shown(value)}: the symbol {symbol.name!r} is not a positive integer; "
+                f"{what} = {brief(value)}: the symbol {symbol.name!r} is not a positive integer; "
                 f"make it with pm.dims({symbol.name!r})"
             )
         if not symbol.name.isidentifier():
-            raise DimensionError(f"{what} = {_shown(value)}: a symbol has no name that can be written; use pm.dims")
+            raise DimensionError(f"{what} = {brief(value)}: a symbol has no name that can be written; use pm.dims")
     if value.has(AppliedUndef, sympy.factorial) or any(power.exp.free_symbols for power in value.atoms(sympy.Pow)):
-        raise DimensionError(f"{what} = {_shown(value)}: a size is made of + - * / // % and whole powers of symbols")
+        raise DimensionError(f"{what} = {brief(value)}: a size is made of + - * / // % and whole powers of symbols")
     if not value.free_symbols or value.is_integer is False or value.is_positive is False:
-        raise DimensionError(f"{what} = {_shown(value)}: {_DIMENSION_RULE}")
+        raise DimensionError(f"{what} = {brief(value)}: {_DIMENSION_RULE}")
     if value.has(sympy.Float):
-        raise DimensionError(f"{what} = {_shown(value)}: a float in a dimension rounds; write a fraction")
+        raise DimensionError(f"{what} = {brief(value)}: a float in a dimension rounds; write a fraction")
     return value
 
 
@@ -184,7 +173,7 @@ def positive_real(value: Any, what: str = "value") -> float:
     except (OverflowError, TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise DimensionError(f"{what} = {_shown(value)}: a positive, finite number was expected")
+        raise DimensionError(f"{what} = {brief(value)}: a positive, finite number was expected")
     return number
 
 

@@ -179,7 +179,7 @@ def _served(served: Iterable[int], levels: int) -> list[int]:
 
 
 def _listed(values: Any, what: str) -> Iterable[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | bytearray | memoryview) or not isinstance(values, Iterable):
         raise DimensionError(f"amat: {what} = {values!r}: expected a list")
     return values
 

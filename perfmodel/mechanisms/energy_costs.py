@@ -140,7 +140,7 @@ class Energies(Shown):
         True
         """
         known = dict(self.levels)
-        if level not in known:
+        if not isinstance(level, str) or level not in known:
             raise MachineError(f"Energies: {self._title} has no level {level!r}{did_you_mean(str(level), known)}; "
                                f"it has {listed(known)}")  # fmt: skip
         return known[level]

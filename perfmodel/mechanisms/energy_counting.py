@@ -34,14 +34,14 @@ def energy(program: Program, table: Any = "7nm", *, levels: Mapping[str, str] | 
         raise PerfModelError(
             f"energy: expected a program, got {program!r}; pm.workload(flops=..., bytes_read=...) is one"
         )
-    prices = _table(table)
+    prices, named = _table(table), {} if levels is None else levels
     entries, missing = [], []
-    for kind, item, amount, pj in [*_operations(program, prices), *_bytes(program, prices, levels or {})]:
+    for kind, item, amount, pj in [*_operations(program, prices), *_bytes(program, prices, named)]:
         if pj is None:
             missing.append(f"{item}: {prices.name or 'the table'} has no energy for it")
         else:
             entries.append(Entry(kind, item, amount, pj))
-    return Energy(program, prices, tuple(entries), tuple(missing), tuple(_used(program, prices, levels or {}).items()))
+    return Energy(program, prices, tuple(entries), tuple(missing), tuple(_used(program, prices, named).items()))
 
 
 def _table(table: Any) -> Energies:

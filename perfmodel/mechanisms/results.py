@@ -78,7 +78,7 @@ def chosen(value: Any, known: Iterable[str], what: str, verb: str) -> str:
     """
     names = list(known)
     word = value.strip().lower().replace("_", "-") if isinstance(value, str) else value
-    if word in names:
+    if isinstance(word, str) and word in names:
         return str(word)
     raise PerfModelError(f"{verb}: {what} = {value!r}: expected one of {listed(names)}{did_you_mean(str(word), names)}")
 

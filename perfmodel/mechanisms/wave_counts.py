@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from perfmodel.catalogue import Machine
+from perfmodel.catalogue.names import machine_meant
 from perfmodel.errors import DimensionError, MachineError
 from perfmodel.expressions import Size, ceil_div, is_concrete, product, size, total
 from perfmodel.graph.programs import Program
@@ -256,12 +257,13 @@ def waves(
 ) -> Waves:
     """How blocks of equal length fill the units of a chip, wave after wave.
 
-    ``blocks`` is a count, a ``tile_grid``, or a program that ``tile`` has cut; ``units`` a count or a machine;
-    ``resident`` the blocks that one unit holds at once (``occupancy``); ``busy`` units are held by other work. The
-    schedule is "static" (blocks dealt out beforehand; a persistent kernel whose workers find no unit runs them after
-    the others), "dynamic" (a block goes to the slot that is free first, as a plain launch does) or "stream-k" (work
-    in equal shares, of whole ``steps`` where it is said how many steps a block has; Osama et al. 2023). With nothing
-    else on the chip "static" and "dynamic" take ceil(blocks / slots) block times (NVIDIA, "Matrix Multiplication
+    ``blocks`` is a count, a ``tile_grid``, or a program that ``tile`` has cut; ``units`` a count or a machine or
+    its name; ``resident`` the blocks that one unit holds at once (``occupancy``); ``busy`` units are held by other
+    work. The schedule is "static" (blocks dealt out beforehand; a persistent kernel whose workers find no unit runs
+    them after the others), "dynamic" (a block goes to the slot that is free first, as a plain launch does) or
+    "stream-k" (work in equal shares, of whole ``steps`` where it is said how many steps a block has; Osama et al.
+    2023). With nothing else on the chip "static" and "dynamic" take ceil(blocks / slots) block times (NVIDIA,
+    "Matrix Multiplication
     Background", wave quantization).
 
     >>> waves(98).waves, waves(120).waves, waves("b", units=108).waves
@@ -271,7 +273,7 @@ def waves(
     """
     grid = tile_grid(blocks) if isinstance(blocks, Program) else blocks
     found = grid.blocks if isinstance(grid, TileGrid) else grid
-    word = "static" if schedule == "persistent" else chosen(schedule, SCHEDULES, "schedule", "waves")
+    word = chosen(schedule, (*SCHEDULES, "persistent"), "schedule", "waves").replace("persistent", "static")
     held, number_of_units = count_of(busy, "busy", "waves"), _units(units)
     if is_concrete(number_of_units) and held >= number_of_units:
         raise DimensionError(f"waves: busy = {held} leaves none of the {number_of_units} units")
@@ -287,4 +289,5 @@ def _units(units: Any) -> Size:
         if units.units is None:
             raise MachineError(f"waves: {units.name} does not say how many units it has; give units=")
         return size(units.units, "units")
-    return size(units, "units")
+    named = machine_meant(units) if isinstance(units, str) else None
+    return size(units, "units") if named is None else _units(named)

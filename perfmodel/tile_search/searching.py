@@ -11,6 +11,7 @@ from typing import Any
 from perfmodel.catalogue import Machine
 from perfmodel.errors import (
     CapacityError,
+    LabelError,
     PerfModelError,
     TransformError,
 )
@@ -150,14 +151,13 @@ def best_tiles(
     512  128  32  1375731712           172032
     """
     checked_program(program, "best_tiles")
-    if by != "bytes":
-        raise PerfModelError(f"best_tiles: by={by!r} is not known; by='bytes' is, other measures are to come")
+    _check_said(by, level)
     room, rows = room_of(on, level, capacity_bytes), number_of(top, "top")
     kernels = chosen(program, only, "best_tiles")
     _check_levels(kernels, level)
     blocks, loops = labels_cut(program, kernels, grid, stream)
     axes = axes_of(kernels, [*blocks, *loops], sizes)
-    spilled = (spill,) if isinstance(spill, str) else tuple(spill)
+    spilled = _names(spill)
     options = {"level": level, "buffers": buffers, "spill": spilled, "redundant": redundant}
     cut = partial(_cut, blocks=blocks, loops=loops, options=options)
     table = _counted(program, kernels, axes, cut)
@@ -255,3 +255,17 @@ def _call(blocks: Sequence[str], loops: Sequence[str], sizes: Sizes, options: Ma
 
 def _picked(sizes: Sizes, labels: Sequence[str]) -> dict[str, int]:
     return {label: sizes[label] for label in labels}
+
+
+def _names(spill: Any) -> tuple[str, ...]:
+    found = (spill,) if isinstance(spill, str) else spill
+    if not isinstance(found, Collection) or not all(isinstance(name, str) for name in found):
+        raise LabelError(f"best_tiles: spill={spill!r}: expected names of tensors, such as ['C']")
+    return tuple(found)
+
+
+def _check_said(by: Any, level: Any) -> None:
+    if not isinstance(by, str) or by != "bytes":
+        raise PerfModelError(f"best_tiles: by={by!r} is not known; by='bytes' is, other measures are to come")
+    if not isinstance(level, str):
+        raise PerfModelError(f"best_tiles: level={level!r}: a level is a name, such as 'shared' or 'l2'")

@@ -35,7 +35,7 @@ class Case:
     regime: str
 
 
-def case_of(row: Row, chips: Mapping[str, str]) -> Case:
+def case_of(row: Row, chips: Mapping[str, Machine]) -> Case:
     """The case of a row; ``chips`` names the chip where the table's word for it is ambiguous. ``Unmapped``, why not.
 
     >>> case_of(Row.read({"gpu": "H100", "op": "gemm", "dtype": "bf16"}), {})
@@ -47,7 +47,7 @@ def case_of(row: Row, chips: Mapping[str, str]) -> Case:
     return Case(program, sizes, chip, protocol_of(row, chip), regime)
 
 
-def _chip(name: str, chips: Mapping[str, str]) -> Machine:
+def _chip(name: str, chips: Mapping[str, Machine]) -> Machine:
     try:
         return machine(chips.get(name, name))
     except MachineError as error:

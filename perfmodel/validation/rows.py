@@ -111,13 +111,19 @@ def rows_of(frame: Any) -> list[Row]:
     8
     """
     columns = [str(name) for name in frame.columns]
-    _check_columns(columns)
+    check_columns(columns)
     known = {name for name in (*REQUIRED, *OPTIONAL) if name in columns}
     cells = {name: frame.iloc[:, columns.index(name)].tolist() for name in known}
     return [Row.read(dict(zip(cells, values, strict=True))) for values in zip(*cells.values(), strict=True)]
 
 
-def _check_columns(columns: Iterable[str]) -> None:
+def check_columns(columns: Iterable[str]) -> None:
+    """That a table has the columns it needs, and none that is read twice.
+
+    >>> check_columns(["gpu", "op", "dtype", "time_us", "m", "m"])
+    Traceback (most recent call last):
+    perfmodel.errors.PerfModelError: validate: the column 'm' stands twice
+    """
     found = list(columns)
     twice = [name for name in (*REQUIRED, *OPTIONAL) if found.count(name) > 1]
     if twice:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from perfmodel.errors import PerfModelError
+from perfmodel.validation.rows import check_columns
 
 
 def read_table(given: Any) -> Any:
@@ -29,7 +31,13 @@ def _read(path: Path) -> Any:
     except ImportError:
         raise PerfModelError("validate: reading a table needs pandas: pip install 'perfmodel[table]'") from None
     try:
-        return pandas.read_csv(path, dtype=str, keep_default_na=False)
+        header = pandas.read_csv(path, dtype=str, keep_default_na=False, header=None, nrows=1)
+        check_columns(header.iloc[0].tolist())  # pandas gives a doubled column another name
+        with catch_warnings():
+            simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
+            return pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
+    except pandas.errors.ParserWarning:
+        raise PerfModelError(f"validate: {str(path)!r}: rows have more cells than the header has columns") from None
     except FileNotFoundError:
         raise PerfModelError(f"validate: no file {str(path)!r}") from None
     except (OSError, UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:

@@ -7,12 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from perfmodel.errors import MachineError
+from perfmodel.catalogue import Machine, machine
+from perfmodel.errors import MachineError, PerfModelError
 from perfmodel.estimation import estimate_many
 from perfmodel.validation.cases import Case, case_of
 from perfmodel.validation.results import Answer, Validation
 from perfmodel.validation.rows import Unmapped, rows_of
 from perfmodel.validation.tables import read_table
+
+ROOFLINE = frozenset(["roofline"])
+BELIEVED = 10  # a cache serves several times the memory's bandwidth, never so many
+TOO_FAST = f"time_us: faster than the chip can: under its peak and bandwidth by more than {BELIEVED} times"
 
 
 def validate(
@@ -25,10 +30,11 @@ def validate(
     """Estimates of a table's rows beside their measured times: errors by chip, op, format and regime.
 
     ``frame`` is a pandas DataFrame, or a path to a CSV file, with the columns gpu, op, dtype, time_us and the sizes
-    of its ops (batch, m, n, k). Ops are gemm, bmm, ew_add and its like, softmax, layernorm, rmsnorm, silu_mul, rope,
-    reduce_sum, reduce_max and quant_fp8_static. Rows that have no estimate are counted by reason. ``chips`` names the
-    chip where a table's word for it is ambiguous: {"H100-80GB": "h100-sxm"}. ``effects`` and ``without`` are those of
-    ``estimate``. ``PerfModelError`` where the table cannot be read or lacks a column.
+    of its ops (batch, m, n, k). Ops are gemm, bmm, ew_add and its like, softmax, layernorm, rmsnorm, silu_mul,
+    rope, reduce_sum, reduce_max and quant_fp8_static. Rows that have no estimate are counted by reason. ``chips``
+    names the chip where a table's word for it is ambiguous: {"H100-80GB": "h100-sxm"}. A time far under what peak
+    and bandwidth allow is no time, and a reason. ``effects`` and ``without`` are those of ``estimate``.
+    ``PerfModelError`` where the table cannot be read or lacks a column.
 
     >>> from pandas import DataFrame
     >>> measured = DataFrame({"gpu": ["h100-sxm", "H100"], "op": "gemm", "dtype": "bf16",
@@ -37,12 +43,14 @@ def validate(
     >>> found.mapped, found.reasons
     (1, {'chip ambiguous: H100': 1})
     """
-    rows = rows_of(read_table(frame))
+    named, rows = _named(chips), rows_of(read_table(frame))
+    if not rows:
+        raise PerfModelError("validate: the table has no rows, a header alone")
     answers: list[Answer] = [Answer(row) for row in rows]
     groups: dict[Any, list[tuple[int, Case]]] = defaultdict(list)
     for place, row in enumerate(rows):
         try:
-            seconds, case = row.measured_s, case_of(row, chips or {})
+            seconds, case = row.measured_s, case_of(row, named)
         except Unmapped as why:
             answers[place] = Answer(row, reason=str(why))
             continue
@@ -51,6 +59,14 @@ def validate(
     for members in groups.values():
         _estimate_group(answers, members, effects, without)
     return Validation(tuple(answers))
+
+
+def _named(chips: Any) -> dict[str, Machine]:
+    """The machine of each name of a table; an unknown one is a ``MachineError``."""
+    found = {} if chips is None else chips
+    if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
+        raise PerfModelError(f"validate: chips={chips!r}: expected machines by name, such as {{'H100': 'h100-sxm'}}")
+    return {name: machine(chip) for name, chip in found.items()}
 
 
 def _estimate_group(answers: list[Answer], members: list[tuple[int, Case]], effects: Any, without: Any) -> None:
@@ -66,8 +82,10 @@ def _estimate_group(answers: list[Answer], members: list[tuple[int, Case]], effe
             first.program, first.chip, sizes, effects=effects, without=without, protocol=first.protocol
         )
     except MachineError as error:
-        seconds, reason = [math.nan] * len(members), str(error)
+        seconds, least, reason = [math.nan] * len(members), [0.0] * len(members), str(error)
     else:
         seconds, reason = found.time_s.tolist(), "; ".join(found.unknown)
-    for (place, _), value in zip(members, seconds, strict=True):
-        answers[place] = answers[place].estimated(value, reason)
+        least = sum([kernel.seconds(ROOFLINE) for kernel in found.kernels]).tolist()
+    for (place, _), value, ideal in zip(members, seconds, least, strict=True):
+        impossible = answers[place].measured_s * BELIEVED < ideal
+        answers[place] = answers[place].estimated(value, reason or (TOO_FAST if impossible else ""))
