@@ -105,9 +105,12 @@ def _roof(drawn: Any, chip: Machine, kind: str, span: tuple[float, float], place
 
 def _level_rates(chip: Machine) -> list[tuple[str, float]]:
     """The on-chip memories whose bandwidth is known, and all their units' together."""
-    known = [level for level in chip.levels if level.bandwidth_bytes_per_s is not None]
     units = float(chip.units or 1)
-    return [(each.name, float(each.bandwidth_bytes_per_s) * (units if each.scope == "unit" else 1.0)) for each in known]
+    found = []
+    for level in chip.levels:
+        if (rate := level.bandwidth_bytes_per_s) is not None:
+            found.append((level.name, float(rate) * (units if level.scope == "unit" else 1.0)))
+    return found
 
 
 def _points(
