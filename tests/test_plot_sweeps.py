@@ -52,6 +52,14 @@ def test_rows_that_say_the_same_are_one_point() -> None:
     assert list(pm.plot.sweep(table, "n").get_lines()[0].get_xdata()) == [1, 2]
 
 
+def test_two_sizes_are_told_apart_by_the_second() -> None:
+    """A table over n and k is refused with the column that gives lines, and drawn by it."""
+    table = pm.sweep(pm.matmul("n", 1024, "k"), {"n": [256, 512], "k": [64, 128]}, "h100-sxm")
+    with pytest.raises(pm.PerfModelError, match=r"several values of time_s at n = 256; by= takes one of k"):
+        pm.plot.sweep(table, "n")
+    assert len(pm.plot.sweep(table, "n", by="k").get_lines()) == 2
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -81,11 +81,18 @@ def _line(part: Any, x: str, y: str, by: str | None) -> Any:
     found = part.drop_duplicates([x, y]).sort_values(x)
     again = found[x][found[x].duplicated()]
     if len(again):
-        others = [str(name) for name in part.columns if name not in (x, y, by) and 1 < part[name].nunique() < len(part)]
+        others = [str(name) for name in part.columns if name not in (x, y, by) and _tells_apart(part, x, name)]
         rule = f"by={by!r} leaves several" if by is not None else "there are several"
         hint = f"; by= takes one of {listed(others)}" if others and by is None else "; select rows first"
         raise PerfModelError(f"sweep: {rule} values of {y} at {x} = {again.iloc[0]}{hint}")
     return found
+
+
+def _tells_apart(part: Any, x: str, name: str) -> bool:
+    """Whether a column, of whole numbers or text, leaves one row at each x."""
+    words = part[name].astype(str)
+    whole = part[name].dtype.kind != "f" and words.nunique() < len(part)
+    return whole and not part[[x]].assign(word=words).duplicated().any()
 
 
 def _scaled(drawn: Any, name: str) -> str:
