@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import shlex
 import sys
@@ -183,6 +184,13 @@ def test_fuse_makes_one_kernel_or_one_a_stage(shell: Shell) -> None:
         for options in ([], ["--fuse"], ["--fuse", "stage"])
     ]
     assert [len(found) for found in kernels] == [7, 1, 3]  # scores, five steps of softmax, values
+
+
+def test_an_effect_is_left_out(shell: Shell) -> None:
+    """Each --without takes one more effect out, as ``without=`` does."""
+    call = ["estimate", "matmul(64, 64, 64)", "--on", "l4", "--json", "--without", "launch", "--without", "overlap"]
+    found = json.loads(shell(*call))["estimates"][0]
+    assert found["time_s"] == pm.estimate(pm.matmul(64, 64, 64), "l4", without=["launch", "overlap"]).time_s
 
 
 def test_several_programs_are_compared(shell: Shell) -> None:

@@ -60,6 +60,8 @@ def test_the_examples_of_the_help_run(command: str, capsys: pytest.CaptureFixtur
         (("waves", "1", "2", "3"), "3 sizes"),
         (("waves", "4", "4", "--tile", "1", "2", "3"), "tile of 3"),
         (("waves", "4", "--units", "h100-smx"), "h100-sxm"),
+        (("waves", "10", "h100-sxm"), "--units h100-sxm"),
+        (("waves", "4", "--units", "h100"), "several products"),
         (("waves", "4", "--busy", "x"), "invalid int value"),
         (("waves", "4", "--schedule", "statik"), "did you mean 'static'"),
         (("systolic", "4", "4"), "required: K"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.catalogue import Machine, machine, machines
+from perfmodel.catalogue.names import machine_meant
 from perfmodel.errors import MachineError
 
 
@@ -68,3 +69,19 @@ def test_what_is_no_name_is_refused(which: object) -> None:
     """Only text, a path or a machine names a machine."""
     with pytest.raises(MachineError, match=r"expected a name, a path ending in \.toml or a Machine"):
         machine(which)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["h100-sxm", "H100 SXM", "l4", "t4", "h20", "a100_sxm_80gb"])
+def test_a_machine_is_meant_where_a_size_could_be(name: str) -> None:
+    assert machine_meant(name) is machine(name)
+
+
+@pytest.mark.parametrize("text", ["n", "n-1", "n - k", "2*n", "sms", "b1", "x1", "a-b", "u_1", "108", "3*h + 1", ""])
+def test_a_size_is_no_machine(text: str) -> None:
+    assert machine_meant(text) is None
+
+
+@pytest.mark.parametrize("text", ["h100", "h100-smx", "a100-sxm", "b2000", "mine.toml"])
+def test_what_looks_like_a_machine_is_never_algebra(text: str) -> None:
+    with pytest.raises(MachineError, match="machine: "):
+        machine_meant(text)

@@ -21,13 +21,13 @@ def test_an_amount_is_finite_and_not_negative(field: str, value: Any) -> None:
 
 
 def test_switching_is_above_zero() -> None:
-    with pytest.raises(pm.PerfModelError, match="Protocol: switching = 0: .*above 0"):
+    with pytest.raises(pm.PerfModelError, match=r"Protocol: switching = 0: .*above 0"):
         pm.Protocol("x", switching=0)
 
 
 @pytest.mark.parametrize("copies", [(-5, 0, "a"), (1, 1), (0, 1, 1), (1, 1.5, 1), (True, 1, 1), 3, "111", None])
 def test_copies_are_three_whole_numbers_from_1_on(copies: Any) -> None:
-    with pytest.raises(pm.PerfModelError, match="Protocol: copies = .*three whole numbers"):
+    with pytest.raises(pm.PerfModelError, match=r"Protocol: copies = .*three whole numbers"):
         pm.Protocol("x", copies=copies)
 
 

@@ -9,7 +9,7 @@ from statistics import median
 import pandas as pd
 import pytest
 
-from perfmodel import PerfModelError, estimate, matmul, validate
+from perfmodel import MachineError, PerfModelError, estimate, matmul, validate
 from perfmodel.cli import main
 from perfmodel.validation.summaries import errors_of
 
@@ -116,3 +116,35 @@ def test_an_effect_that_does_not_exist_is_one_line_of_error(tmp_path: Path, caps
     table(m=[8]).to_csv(tmp_path / "in.csv", index=False)
     assert main(["validate", str(tmp_path / "in.csv"), "--without", "lunch"]) == 2
     assert "did you mean 'launch'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("chip", "words"), [("foo", "'foo'"), (5, "got 5"), ("H100", "several products")])
+def test_a_chip_that_is_none_is_refused_by_name(chip: object, words: str) -> None:
+    """Even where no row of the table has the name."""
+    with pytest.raises(MachineError, match=words):
+        validate(table(m=[8]), chips={"X": chip})  # type: ignore[dict-item]
+
+
+HEADER, ROW = "gpu,op,dtype,m,n,k,time_us\n", "h100-sxm,gemm,bf16,4096,4096,4096,200"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HEADER, "no rows"),
+        (HEADER.replace(",m,", ",m,m,") + ROW.replace("bf16,", "bf16,8,"), "'m' stands twice"),
+        (HEADER + ROW + ",7\n", "more cells"),
+        (HEADER + ROW + "\n" + ROW + ",7\n", "not a CSV table"),
+    ],
+)
+def test_a_file_that_would_be_misread_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(PerfModelError, match=words):
+        validate(tmp_path / "in.csv")
+
+
+def test_a_time_that_no_chip_reaches_is_a_reason() -> None:
+    """2 * 4096^3 FLOP at 989.4 TFLOP/s are 139 us: 15 us are within ten times of it, 13 us are not."""
+    found = validate(table(m=[4096] * 4, time_us=[1e-300, 13, 15, 200]))
+    assert [each.is_mapped for each in found.answers] == [False, False, True, True]
+    assert next(iter(found.reasons)).startswith("time_us: faster than the chip can")

@@ -195,3 +195,12 @@ def test_waves_are_values_with_words() -> None:
     assert pickle.loads(pickle.dumps(events)) == events
     assert events.to_dict()["makespan"] == 2
     assert pm.waves(5, schedule="persistent") == pm.waves(5)
+
+
+@pytest.mark.parametrize("name", ["h100-sxm", "l4", "t4", "h20"])
+def test_units_by_the_name_of_a_machine_are_its_units(name: str) -> None:
+    """Never algebra such as ``h100 - sxm``."""
+    assert pm.waves(264, units=name) == pm.waves(264, units=pm.machine(name))
+    with pytest.raises(pm.MachineError, match="several products"):
+        pm.waves(264, units="h100")
+    assert str(pm.waves(264, units="n - 1").units) == "n - 1"

@@ -46,6 +46,7 @@ examples:
   perfmodel estimate "matmul(b, 8192, 8192)" --at b=8 --dtype fp8_e4m3 --on h100-sxm
   perfmodel estimate "elementwise('relu(x*w + b)', 2**24)" --fuse --on h100-sxm --json
   perfmodel estimate "matmul(4096, 4096, 4096)" --on h100-sxm --measured 200e-6
+  perfmodel estimate "matmul(1793, 1793, 1793)" --on a100-sxm-80gb --without alignment
   perfmodel estimate "softmax(4096, 4096)" "fuse(softmax(4096, 4096))" --on h100-sxm
   perfmodel estimate "recipes.flash_attention(8192, 8192, 128, heads=32, kv_heads=8, causal=True)" --on h100-sxm
 """

@@ -41,7 +41,9 @@ def add_unit_commands(add: Callable[[str, str, str, Run], argparse.ArgumentParse
     made = add("waves", "blocks against the units of a chip, wave after wave", _WAVES, _waves)
     made.add_argument("sizes", metavar="SIZE", nargs="+", help="a number of blocks, or rows and columns")
     made.add_argument("--tile", metavar="N", nargs="+", default=["256", "128"], help="rows and columns of a tile")
-    made.add_argument("--units", metavar="N", default="108", help="a number of units, or a chip (108 unless given)")
+    made.add_argument(
+        "--units", metavar="N", default="108", help="a number of units, or a chip such as h20 (108 unless given)"
+    )
     made.add_argument("--resident", metavar="N", default="1", help="blocks that a unit holds at once (1 unless given)")
     made.add_argument("--schedule", metavar="NAME", default="static", help="static, dynamic or stream-k")
     made.add_argument("--busy", metavar="N", type=int, default=0, help="units held by other work")
