@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas as pd
 from matplotlib import pyplot
 
@@ -35,6 +37,11 @@ def roofline() -> Any:
 def derivation() -> Any:
     """FlashAttention derived, as a path under the roof."""
     return pm.plot.roofline(*staged_attention(), on="h100-sxm", labels=STAGES, path=True)
+
+
+def levels() -> Any:
+    """The roofs of on-chip memories above that of device memory."""
+    return pm.plot.roofline(*staged_attention()[1:], on="a100-sxm-80gb", labels=STAGES[1:], levels=True)
 
 
 def machines() -> Any:
@@ -78,16 +85,31 @@ def tile_map() -> Any:
 
 
 PICTURES: tuple[Callable[[], Any], ...] = (
-    roofline, derivation, machines, sawtooth, waterfall, traffic, memory, tile_map,
+    roofline, derivation, levels, machines, sawtooth, waterfall, traffic, memory, tile_map,
 )  # fmt: skip
 
 
+def shown(drawn: Any) -> dict[str, list[Any]]:
+    """The numbers and words of a picture, to six digits; of a long line at most 64 points."""
+    points = [line.get_xydata() for line in drawn.get_lines()]
+    lines = [each[:: max(1, -(-len(each) // 64))] for each in points]
+    bars = [(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in drawn.patches]
+    found = {"lines": lines, "bars": bars, "cells": [image.get_array() for image in drawn.images]}
+    numbers = {
+        name: [[float(f"{x:.6g}") for x in numpy.ravel(each)] for each in several] for name, several in found.items()
+    }
+    words = [drawn.get_title(), *[text.get_text() for text in drawn.texts], *drawn.get_legend_handles_labels()[1]]
+    return {**numbers, "words": words}
+
+
 def draw(folder: Path) -> None:
-    """Write each picture; the same input gives the same bytes."""
+    """Write each picture, which carries what it shows as text; the same input gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     for picture in PICTURES:
         path = folder / f"{picture.__name__}.png"
-        picture().figure.savefig(path, dpi=90, metadata={"Software": None})
+        drawn = picture()
+        carried = {"Software": None, "Comment": json.dumps(shown(drawn))}
+        drawn.figure.savefig(path, dpi=90, metadata=carried)
         pyplot.close("all")
         print(f"{path}: {picture.__doc__}")
 

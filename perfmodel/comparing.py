@@ -14,7 +14,7 @@ from perfmodel.estimation.kernels import ratio
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
-from perfmodel.showing import Table, plain_dict, quantity
+from perfmodel.showing import Table, Text, plain_dict, quantity
 
 On = str | Path | Machine
 
@@ -61,6 +61,16 @@ class Comparison:
             counts = (len(item.kernels), item.program.flops, item.program.bytes)
             rows.append((_name(item.program), item.machine.name, *counts, item.time_s, item.bound, gain))
         return Table("", columns, tuple(rows))
+
+    def explain(self) -> Text:
+        """The table, then the working of each estimate.
+
+        >>> from perfmodel import compare, matmul
+        >>> found = compare(matmul(8, 8192, 8192), on=["h100-sxm", "h200-sxm"], effects="ideal").explain()
+        >>> [line.split(",")[1] for line in found.splitlines() if "memory-bound" in line]
+        [' bf16) on h100-sxm: 40.12 us', ' bf16) on h200-sxm: 28.02 us']
+        """
+        return Text("\n\n".join([repr(self), *[str(item.explain()) for item in self.estimates]]))
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain data: the columns by name.

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import PerfModelError, listed
 from perfmodel.expressions import Size, is_concrete
 
 _PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"),
@@ -183,6 +183,18 @@ class Table:
         )
         return f"<table><caption>{html.escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
 
+    def explain(self) -> Text:
+        """What each column holds: the least and the most of numbers, else the first few of what there is.
+
+        >>> Table("sizes", ("tensor", "bytes"), (("x", 8), ("y", 16))).explain()
+        sizes: 2 rows
+          tensor  x, y
+          bytes   8 to 16
+        """
+        width = max([len(name) for name in self.columns], default=0)
+        lines = [f"  {name:{width}}  {_held(values)}".rstrip() for name, values in self.to_dict().items()]
+        return Text("\n".join([f"{self.title or 'table'}: {len(self.rows)} rows", *lines]))
+
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns by name.
 
@@ -208,6 +220,14 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return formula(value) if isinstance(value, sympy.Expr) else str(value)
+
+
+def _held(values: list[Any]) -> str:
+    """The range of a column of numbers, the first few different entries of another."""
+    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        least, most = _cell(min(values)), _cell(max(values))
+        return least if least == most else f"{least} to {most}"
+    return listed(dict.fromkeys([_cell(value) for value in values]), limit=4)
 
 
 def plain(value: Any) -> Any:

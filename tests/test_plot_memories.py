@@ -21,6 +21,17 @@ def test_the_highest_stack_is_the_memory() -> None:
     assert drawn.yaxis.get_major_formatter()(2e6, 0) == "2 MB"
 
 
+def test_many_kernels_stand_by_whole_numbers() -> None:
+    """Twenty kernels have no room for names: ticks are numbers of kernels."""
+    x = pm.tensor("x", {"i": 64})
+    for _ in range(20):
+        x = pm.exp(x)
+    drawn = pm.plot.memory(pm.program(x, name="twenty"))
+    drawn.figure.canvas.draw()
+    assert all(float(place).is_integer() for place in drawn.get_xticks())
+    assert not any("." in text.get_text() for text in drawn.get_xticklabels())
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -51,6 +51,39 @@ def test_ax_goes_in_and_comes_out() -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["h100-sxm", "a100-sxm-80gb"]
 
 
+@pytest.mark.parametrize("program", [SMALL, LARGE, pm.matmul(1, 4096, 4096)])
+@pytest.mark.parametrize("chip", ["h100-sxm", "a100-sxm-80gb", "mi300x"])
+def test_text_stays_inside_narrow_axes(chip: str, program: pm.Program) -> None:
+    """Three pictures side by side: neither the ridge nor the memories' names leave the axes to a side."""
+    figure, parts = pyplot.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    for part in parts:
+        pm.plot.roofline(program, on=chip, levels=True, ax=part)
+    figure.canvas.draw()
+    for part in parts:
+        known = [level.name for level in pm.machine(chip).levels if level.bandwidth_bytes_per_s is not None]
+        assert [each.get_text() for each in part.texts][1:] == known
+        edges = part.get_window_extent()
+        for text in part.texts:
+            place = text.get_window_extent()
+            assert edges.x0 <= place.x0, text.get_text()
+            assert place.x1 <= edges.x1, text.get_text()
+        for text in part.texts[1:]:
+            assert edges.y0 <= text.get_window_extent().y0
+            assert text.get_window_extent().y1 <= edges.y1
+
+
+def test_levels_end_where_they_reach_the_peak() -> None:
+    """A dashed roof is the bandwidth of all units' memories times the intensity."""
+    drawn = pm.plot.roofline(SMALL, on=H, levels=True)
+    dashed = [list(zip(*each.get_data(), strict=True)) for each in drawn.get_lines() if each.get_linestyle() == "--"]
+    levels = {each.name: each for each in H.levels}
+    rates = [levels["shared"].bandwidth_bytes_per_s * H.units, levels["l2"].bandwidth_bytes_per_s]
+    for ((low, start), (edge, stop)), rate in zip(dashed, rates, strict=True):
+        assert start == pytest.approx(low * rate)
+        assert edge * rate == pytest.approx(stop)
+        assert stop == H.peak("bf16")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

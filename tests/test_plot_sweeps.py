@@ -32,19 +32,45 @@ def test_quanta_are_marked_at_their_multiples() -> None:
 
 def test_ax_goes_in_and_comes_out() -> None:
     _, ax = pyplot.subplots()
-    assert pm.plot.sweep(TABLE, "n", title="mine", ax=ax) is ax
+    assert pm.plot.sweep(TABLE, "n", by="on", title="mine", ax=ax) is ax
     assert ax.get_title() == "mine"
+
+
+def test_a_line_for_each_machine_of_a_sweep() -> None:
+    """Several machines are told apart without being asked; one is a line without a name."""
+    table = pm.sweep(pm.matmul("n", 1024, 1024), {"n": [256, 512, 1024]}, ["h100-sxm", "l4"])
+    lines = pm.plot.sweep(table, "n").get_lines()
+    for line, chip in zip(lines, ("h100-sxm", "l4"), strict=True):
+        times = [pm.estimate(pm.matmul(n, 1024, 1024), chip).time_s for n in (256, 512, 1024)]
+        assert (line.get_label(), list(line.get_ydata())) == (chip, pytest.approx(times))
+    assert len(pm.plot.sweep(table[table["machine"] == "l4"], "n").get_lines()) == 1
+
+
+def test_rows_that_say_the_same_are_one_point() -> None:
+    """What does not depend on another column is drawn once."""
+    table = pd.DataFrame({"n": [1, 1, 2], "time_s": [3.0, 3.0, 4.0]})
+    assert list(pm.plot.sweep(table, "n").get_lines()[0].get_xdata()) == [1, 2]
+
+
+def test_two_sizes_are_told_apart_by_the_second() -> None:
+    """A table over n and k is refused with the column that gives lines, and drawn by it."""
+    table = pm.sweep(pm.matmul("n", 1024, "k"), {"n": [256, 512], "k": [64, 128]}, "h100-sxm")
+    with pytest.raises(pm.PerfModelError, match=r"several values of time_s at n = 256; by= takes one of k"):
+        pm.plot.sweep(table, "n")
+    assert len(pm.plot.sweep(table, "n", by="k").get_lines()) == 2
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: pm.plot.sweep(TABLE, "n"), "several values of time_s at n = 1; by= takes one of on"),
+        (lambda: pm.plot.sweep(TABLE.assign(one=1), "n", by="one"), "by='one' leaves several values"),
         (lambda: pm.plot.sweep(TABLE, "n", "time_ms"), "no column 'time_ms'"),
         (lambda: pm.plot.sweep(TABLE, "n", by="of"), "no column 'of'"),
         (lambda: pm.plot.sweep(TABLE, "n", "on"), "holds no numbers"),
         (lambda: pm.plot.sweep(TABLE[:0], "n"), "no rows"),
         (lambda: pm.plot.sweep({"n": [1]}, "n"), "expected a DataFrame"),
-        (lambda: pm.plot.sweep(TABLE, "n", quanta=0), "positive whole numbers"),
+        (lambda: pm.plot.sweep(TABLE, "n", by="on", quanta=0), "positive whole numbers"),
         (lambda: pm.plot.sweep(TABLE.assign(time_s=float("inf")), "n"), "holds infinities"),
     ],
 )

@@ -30,11 +30,23 @@ def test_tiles_that_do_not_fit_are_crossed_out() -> None:
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("tile of m", "tile of n")
 
 
+@pytest.mark.parametrize("extents", [(100, 512), (512, 100), (200, 200), (10, 40), (1, 1), (511, 513)])
+def test_default_sizes_are_no_larger_than_the_extents(extents: tuple[int, int]) -> None:
+    """Powers of two from 16 to 512, those that both labels hold; where none is, the smaller extent."""
+    drawn = pm.plot.tile_map(pm.matmul(*extents, 64), "m", "n")
+    shown = [int(each.get_text()) for each in drawn.get_xticklabels()]
+    assert shown == ([each for each in (16, 32, 64, 128, 256, 512) if each <= min(extents)] or [min(extents)])
+    cells = drawn.images[0].get_array()
+    for row, up in enumerate(shown):
+        assert cells[row, -1] == float(pm.tile(pm.matmul(*extents, 64), grid={"m": shown[-1], "n": up}).bytes)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", show="byte"), "did you mean 'bytes'"),
-        (lambda: pm.plot.tile_map(SQUARE, "m", "q", sizes=SIZES), "no label 'q'"),
+        (lambda: pm.plot.tile_map(SQUARE, "m", "q", sizes=SIZES), "no label 'q' in matmul"),
+        (lambda: pm.plot.tile_map(pm.matmul(100, 100, 100), "mm", "n"), "no label 'mm' .*did you mean 'm'"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=(1024,)), "m measures 512"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=()), "positive whole numbers"),
         (lambda: pm.plot.tile_map(pm.matmul("n", 8, 8), "m", "n"), "without symbols"),

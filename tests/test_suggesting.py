@@ -87,6 +87,34 @@ def test_the_front_is_what_nothing_as_near_beats() -> None:
         assert row.rates[0] >= as_near.max() * (1 - 1e-9)
 
 
+def test_the_front_by_size_is_what_nothing_as_small_beats() -> None:
+    """Smallest first, over two sizes; size is the FLOPs, and all that is tried is held against each."""
+    found = pm.suggest(pm.matmul("m", "n", 512), A100, m=300, n=2000, within={"m": 0.03, "n": 0.02})
+    everything = pm.sweep(
+        pm.matmul("m", "n", 512), {"m": range(291, 310), "n": range(1960, 2041)}, A100, ["flops_per_s", "flops"]
+    )
+    assert len(everything) == found.estimated
+    for one, other in itertools.pairwise(found.front_by_size):
+        assert one.work < other.work
+        assert other.gain > 1.001 * one.gain
+    for row in found.front_by_size:
+        assert row.work == 2 * row.sizes["m"] * row.sizes["n"] * 512
+        as_small = everything["flops_per_s"][everything["flops"] <= row.work]
+        assert row.rates[0] >= as_small.max() * (1 - 1e-9)
+    fastest = everything["flops_per_s"].max()
+    assert found.front_by_size[-1].rates[0] * 1.001 >= fastest
+    assert "\n  by size    m=" in found.explain()
+    assert len(found.to_dict()["front_by_size"]) == len(found.front_by_size)
+
+
+def test_a_share_for_each_name() -> None:
+    """Names that within leaves out have the share that there is without it."""
+    program = pm.matmul("m", "n", 64)
+    found = pm.suggest(program, A100, m=100, n=200, within={"m": 0.01})
+    assert found.tried == len(range(99, 102)) * len(range(190, 211))
+    assert found.tried == pm.suggest(program, A100, m=100, n=200, within={"m": 0.01, "n": 0.05}).tried
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=20))
 def test_front_of_any_points(points: list[tuple[int, int]]) -> None:
     """No point beats one on the front in both; each point off it is met by one that is as near and nearly as fast."""
@@ -180,6 +208,9 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "huge range": ({"n": range(1, 10**9)}, pm.DimensionError, "at most"),
     "joint": ({"n": 10**5, "k": 10**5}, pm.DimensionError, "combinations"),
     "share": ({"within": 2}, pm.ExpressionError, "within=2"),
+    "share of nothing": ({"within": {"q": 0.1}}, pm.LabelError, "within has 'q', which is not wanted; wanted are n"),
+    "share of a list": ({"n": [4, 8], "within": {"n": 0.1}}, pm.LabelError, "'n', which lists its sizes"),
+    "share of a name": ({"within": {"n": 2}}, pm.ExpressionError, "within=2"),
     "machine": ({"on": "h100"}, pm.MachineError, "several products"),
     "no machine": ({"on": []}, pm.PerfModelError, "at least one machine"),
     "top": ({"top": 0}, pm.PerfModelError, "top=0"),

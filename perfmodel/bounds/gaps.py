@@ -54,6 +54,15 @@ class TilingGap:
             return float(self.moved) / float(least)
         return as_expression(self.moved) / as_expression(least)
 
+    def explain(self) -> Text:
+        """What is moved beside what has to be, at the capacity that a block takes.
+
+        >>> from perfmodel import io_lower_bound, matmul
+        >>> io_lower_bound(matmul(64, 64, 64)).against(matmul(64, 64, 64)).explain().splitlines()[-1]
+        '# moved 12,288 elements, at least 12,288: 1 times the bound'
+        """
+        return Text(f"{self.bound.explain()}\n{repr(self).splitlines()[-1]}")
+
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data.
 

@@ -159,6 +159,9 @@ class Fit:
         verdict = f"{bool(self)}: " if known else ""
         return f"fits({title(self.program)}, {self.machine.name!r})\n# {verdict}needs {needed} of {there}"
 
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
 
 def fits(program: Program, on: str | Path | Machine) -> Fit:
     """Whether the most memory that a program holds at once fits the machine's: counts as true or false.

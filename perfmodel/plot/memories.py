@@ -17,6 +17,8 @@ _NAMED = 7  # tensors that have a colour of their own; the rest stand together
 def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> Any:
     """Bytes alive while each kernel runs, with the peak and, where given, the capacity marked; returns the Axes.
 
+    Up to twelve kernels stand there by name, more by number, from 0 on.
+
     >>> from perfmodel import attention, fuse
     >>> memory(fuse(attention(1024, 1024, 64), by="stage")).get_title().split(",")[0]
     'alive in device memory'
@@ -70,3 +72,7 @@ def _label_kernels(drawn: Any, program: Program) -> None:
     if len(names) <= 12:
         turned = {"rotation": 30, "ha": "right"} if max(map(len, names), default=0) > 8 else {}
         drawn.set_xticks(range(len(names)), names, fontsize=TEXT - 3, **turned)
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        drawn.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -48,7 +48,7 @@ def roofline(
     names = _names(programs, labels)
     kind = dtype if dtype is not None else _format(programs)
     drawn = axes(ax, "roofline")
-    low, high = _range(programs, chips, kind)
+    low, high = _range(programs, chips, kind, levels)
     for place, chip in enumerate(chips):
         _roof(drawn, chip, kind, (low, high), place, levels)
         _points(drawn, chip, programs, names, (place, len(chips)), effects, path)
@@ -82,8 +82,9 @@ def _format(programs: Sequence[Program]) -> str:
     return found[0] if found else "bf16"
 
 
-def _range(programs: Sequence[Program], chips: Sequence[Machine], kind: str) -> tuple[float, float]:
+def _range(programs: Sequence[Program], chips: Sequence[Machine], kind: str, levels: bool) -> tuple[float, float]:
     shown = [float(chip.ridge(kind)) for chip in chips] + [float(each.intensity) for each in programs]
+    shown += [float(chip.peak(kind)) / rate for chip in chips if levels for _, rate in _level_rates(chip)]
     seen = [each for each in shown if each > 0]
     return min(seen) / _SPAN, max(seen) * _SPAN
 
@@ -92,19 +93,24 @@ def _roof(drawn: Any, chip: Machine, kind: str, span: tuple[float, float], place
     peak, ridge = float(chip.peak(kind)), float(chip.ridge(kind))
     low, high = span
     drawn.plot([low, ridge, high], [low * peak / ridge, peak, peak], color=colour(place), linewidth=2, label=chip.name)
-    note = f"ridge {ridge:.3g} FLOP/B"
-    drawn.annotate(
-        note, (ridge, peak), textcoords="offset points", xytext=(0, 6), fontsize=TEXT - 2, color=colour(place)
-    )
-    for level in chip.levels if levels else ():
-        rate = level.bandwidth_bytes_per_s
-        if rate is not None:
-            total = float(rate) * (float(chip.units or 1) if level.scope == "unit" else 1.0)
-            edge = peak / total
-            drawn.plot([low, edge], [low * total, peak], color=colour(place), linewidth=1, linestyle="--")
-            drawn.annotate(
-                level.name, (max(low, edge / 10), max(low, edge / 10) * total), fontsize=TEXT - 3, color=GREY
-            )
+    drawn.annotate(f"ridge {ridge:.3g} FLOP/B", (1.0, peak), xycoords=drawn.get_yaxis_transform(), ha="right",
+                   textcoords="offset points", xytext=(0, 6), fontsize=TEXT - 2, color=colour(place))  # fmt: skip
+    for name, total in _level_rates(chip) if levels else ():
+        edge = peak / total  # at least _SPAN times low
+        drawn.plot([low, edge], [low * total, peak], color=colour(place), linewidth=1, linestyle="--")
+        foot = (low * 1.15, low * 1.15 * total)
+        drawn.annotate(name, foot, textcoords="offset points", xytext=(8, 0), va="top", fontsize=TEXT - 2,
+                       color=colour(place))  # fmt: skip
+
+
+def _level_rates(chip: Machine) -> list[tuple[str, float]]:
+    """The on-chip memories whose bandwidth is known, and all their units' together."""
+    units = float(chip.units or 1)
+    found = []
+    for level in chip.levels:
+        if (rate := level.bandwidth_bytes_per_s) is not None:
+            found.append((level.name, float(rate) * (units if level.scope == "unit" else 1.0)))
+    return found
 
 
 def _points(

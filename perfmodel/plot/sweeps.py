@@ -18,6 +18,7 @@ _UNITS = {
     "flops": "FLOP",
 }
 _MOST_MARKS = 64
+_MACHINE = "machine"  # the column of pm.sweep
 
 
 def sweep(
@@ -32,9 +33,10 @@ def sweep(
 ) -> Any:
     """A column of a swept table against another, one line for each value of ``by``; returns the Axes.
 
-    ``frame`` is a DataFrame such as ``pm.sweep`` returns. ``quanta`` marks the multiples of tile sizes, where steps
+    ``frame`` is a DataFrame such as ``pm.sweep`` returns; one of several machines has a line for each unless ``by``
+    names another column. ``quanta`` marks the multiples of tile sizes, where steps
     are to be expected. Columns that carry a unit in their name have it on the axis. ``PerfModelError`` for a column
-    that is not there.
+    that is not there, and where a line would have several values at one ``x``.
 
     >>> from pandas import DataFrame
     >>> sizes = range(1, 1025)
@@ -43,10 +45,11 @@ def sweep(
     'tile fill'
     """
     _check(frame, (x, y), by)
-    drawn = axes(ax, "sweep")
+    by = _MACHINE if by is None and _MACHINE in frame.columns and frame[_MACHINE].nunique() > 1 else by
     groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
-    for place, (name, part) in enumerate(groups):
-        ordered = part.sort_values(x)
+    lines = [(name, _line(part, x, y, by)) for name, part in groups]
+    drawn = axes(ax, "sweep")
+    for place, (name, ordered) in enumerate(lines):
         drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
     _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
     words = _scaled(drawn, y)
@@ -71,6 +74,25 @@ def _check(frame: Any, numbers: tuple[str, str], by: str | None) -> None:
             raise PerfModelError(f"sweep: column {name!r} holds no numbers")
         if frame[name].isna().all() or frame[name].abs().max() == float("inf"):
             raise PerfModelError(f"sweep: column {name!r} holds infinities, or nothing but missing values")
+
+
+def _line(part: Any, x: str, y: str, by: str | None) -> Any:
+    """The rows of one line in order of x; refused where it has several values at one x."""
+    found = part.drop_duplicates([x, y]).sort_values(x)
+    again = found[x][found[x].duplicated()]
+    if len(again):
+        others = [str(name) for name in part.columns if name not in (x, y, by) and _tells_apart(part, x, name)]
+        rule = f"by={by!r} leaves several" if by is not None else "there are several"
+        hint = f"; by= takes one of {listed(others)}" if others and by is None else "; select rows first"
+        raise PerfModelError(f"sweep: {rule} values of {y} at {x} = {again.iloc[0]}{hint}")
+    return found
+
+
+def _tells_apart(part: Any, x: str, name: str) -> bool:
+    """Whether a column, of whole numbers or text, leaves one row at each x."""
+    words = part[name].astype(str)
+    whole = part[name].dtype.kind != "f" and words.nunique() < len(part)
+    return whole and not part[[x]].assign(word=words).duplicated().any()
 
 
 def _scaled(drawn: Any, name: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.errors import PerfModelError, did_you_mean, listed
+from perfmodel.errors import LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import compile_formula, dims
 from perfmodel.graph.programs import Program
 from perfmodel.plot.style import TEXT, axes, checked_bytes, finish
 from perfmodel.transforms import tile
 
+SIZES = (16, 32, 64, 128, 256, 512)  # tried unless others are given
 QUANTITIES = ("bytes", "bytes_read", "intensity", "footprint_bytes", "issued_flops")
 
 
@@ -19,7 +20,7 @@ def tile_map(
     x: str,
     y: str,
     *,
-    sizes: Sequence[int] = (16, 32, 64, 128, 256, 512),
+    sizes: Sequence[int] | None = None,
     show: str = "bytes",
     capacity_bytes: int | None = None,
     stream: Mapping[str, int] | None = None,
@@ -28,8 +29,9 @@ def tile_map(
     """A quantity over tile sizes of the labels x and y, from the formula of ``tile``; returns the Axes.
 
     ``show`` is bytes, bytes_read, intensity, footprint_bytes or issued_flops; ``stream`` cuts further labels into
-    loops, as in ``tile``. Tiles whose footprint exceeds ``capacity_bytes`` are crossed out. Sizes are smaller than the
-    extents. ``PerfModelError`` otherwise.
+    loops, as in ``tile``. Tiles whose footprint exceeds ``capacity_bytes`` are crossed out. ``sizes`` are no larger
+    than either extent: unless given, the powers of two from 16 to 512 that are (the extents where none is).
+    ``PerfModelError`` otherwise, and for a label that there is not.
 
     >>> from perfmodel import matmul
     >>> drawn = tile_map(matmul(4096, 4096, 4096), "m", "n", stream={"k": 64}, capacity_bytes=233472)
@@ -41,8 +43,9 @@ def tile_map(
     if show not in QUANTITIES:
         raise PerfModelError(f"tile_map: show={show!r}{did_you_mean(show, QUANTITIES)}; there are {listed(QUANTITIES)}")
     capacity = checked_bytes(capacity_bytes, "tile_map")
+    sizes = _sizes(program, (x, y), sizes)
     across, up = dims(f"tile_of_{x} tile_of_{y}")
-    tiled = _tiled(program, {x: across, y: up}, stream or {}, sizes)
+    tiled = tile(program, grid={x: across, y: up}, stream=stream or {})
     formulas = {"shown": getattr(tiled, show), "held": tiled.footprint_bytes}
     grid = numpy.meshgrid(numpy.array(sizes), numpy.array(sizes))
     found = compile_formula(formulas, symbols=[across, up])({across: grid[0], up: grid[1]})
@@ -58,18 +61,27 @@ def tile_map(
     return finish(drawn, f"{show} of {program.name} by tile", (f"tile of {x}", ""), (f"tile of {y}", ""), grid=False)
 
 
-def _tiled(program: Program, grid: Mapping[str, Any], stream: Mapping[str, int], sizes: Sequence[int]) -> Program:
+def _sizes(program: Program, pair: tuple[str, str], sizes: Sequence[int] | None) -> Sequence[int]:
+    """The sizes to try of both labels, none larger than an extent."""
     if not isinstance(program, Program) or program.symbols:
         raise PerfModelError(f"tile_map: expected a program without symbols, got {program!r}")
-    if len(grid) != 2:
-        raise PerfModelError(f"tile_map: x and y are both {next(iter(grid))!r}; give two labels")
+    for label in pair:
+        if label not in program.labels:
+            near = did_you_mean(str(label), program.labels)
+            raise LabelError(
+                f"tile_map: no label {label!r} in {program.name}{near}; there are {listed(program.labels)}"
+            )
+    if pair[0] == pair[1]:
+        raise PerfModelError(f"tile_map: x and y are both {pair[0]!r}; give two labels")
+    least = min(int(program.labels[label]) for label in pair)
+    if sizes is None:
+        return [each for each in SIZES if each <= least] or [least]
     if not sizes or any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in sizes):
         raise PerfModelError(f"tile_map: sizes={sizes!r}: expected positive whole numbers")
-    for label in grid:
-        extent = program.labels.get(label)
-        if extent is not None and max(sizes) > extent:
+    for label in pair:
+        if max(sizes) > (extent := program.labels[label]):
             raise PerfModelError(f"tile_map: {label} measures {extent}; a tile of {max(sizes)} is larger")
-    return tile(program, grid=grid, stream=stream)
+    return sizes
 
 
 def _written(drawn: Any, shown: Any, held: Any, capacity: float | None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -25,41 +24,12 @@ from perfmodel.simulation.deviations import deviations
 from perfmodel.simulation.filling import small_inputs
 from perfmodel.simulation.running import simulate
 from perfmodel.simulation.tallying import count_differences
+from perfmodel.simulation.verdicts import Check
 
 LARGEST_TILE = 3  # tiles larger than this run as tiles of 3: ragged edges and several trips show at small sizes
 INNERMOST_TILE = 2  # where tiles nest: twice as large at each level outwards
 MOST_RUNS = 3  # what is repeated more often runs three times: what is handed on is seen twice
 MOST_POINTS = 2_000_000
-
-
-@dataclass(frozen=True)
-class Check:
-    """What a check saw: whether values and counts are equal, at which sizes, and what differs.
-
-    With rounding, values are equal that differ by no more than their formats explain; ``errors`` then has, for each
-    output, the largest difference and the largest that was allowed.
-
-    >>> from perfmodel import fuse, softmax, tile
-    >>> check(tile(fuse(softmax("m", "n")), grid={"m": 8}, stream={"n": 32}))
-    values equal, counts equal (at m=7 n=7)
-    """
-
-    values_equal: bool
-    counts_equal: bool
-    sizes: dict[str, int]
-    differences: tuple[str, ...] = ()
-    errors: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return self.values_equal and self.counts_equal
-
-    def __repr__(self) -> str:
-        alike = "within their formats' rounding" if self.errors else "equal"
-        said = [f"values {alike if self.values_equal else 'differ'}"]
-        said.append(f"counts {'equal' if self.counts_equal else 'differ'}")
-        at = " ".join(f"{label}={extent}" for label, extent in self.sizes.items() if extent != 1)
-        free = [f"no bound on {name}" for name, (_, bound) in self.errors.items() if bound == math.inf]
-        return "\n".join([f"{', '.join(said)} (at {at})", *[f"# {text}" for text in (*self.differences, *free)]])
 
 
 def check(program: Program, sizes: Mapping[str, Any] | None = None, *, seed: int = 0, rounding: bool = False) -> Check:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import ceil, floor, prod
 from typing import Any
 
-from perfmodel.errors import DimensionError, ExpressionError
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean, listed
 
 MOST = 10**7  # combinations
+WITHIN = 0.05  # of a wanted size, unless said
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +49,39 @@ def grid_of(wanted: Mapping[str, Any], within: Any) -> Grid:
     >>> len(grid_of({"n": 50257}, 0.05))
     5025
     """
+    if isinstance(within, Mapping):
+        _check_names(within, wanted)
     if not wanted:
         raise DimensionError("suggest: no size is wanted: name some, such as suggest(p, 'h100-sxm', n=50257)")
     chosen, axes, free = {}, {}, []
     for name, value in wanted.items():
-        if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        if _is_list(value):
             axes[name] = _several(name, value)
             chosen[name] = int(axes[name][len(axes[name]) // 2])
             free.append(name)
         else:
             chosen[name] = _size(name, value)
-            share = _share(within.get(name, 0) if isinstance(within, Mapping) else within)
+            share = _share(within.get(name, WITHIN) if isinstance(within, Mapping) else within)
             axes[name] = _around(name, chosen[name], share)
     found = Grid(chosen, axes, frozenset(free))
     if len(found) > MOST:
         counts = " x ".join([f"{len(axis)} of {name}" for name, axis in axes.items()])
         raise DimensionError(f"suggest: {counts} are more than {MOST} combinations; narrow within=, or list sizes")
     return found
+
+
+def _check_names(within: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """A share belongs to a size that is wanted; a list of sizes has none."""
+    for name in within:
+        if name not in wanted:
+            near = did_you_mean(str(name), wanted)
+            raise LabelError(f"suggest: within has {name!r}, which is not wanted{near}; wanted are {listed(wanted)}")
+        if _is_list(wanted[name]):
+            raise LabelError(f"suggest: within has {name!r}, which lists its sizes")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
 def _size(name: str, value: Any) -> int:

@@ -73,8 +73,10 @@ def ranked(grid: Grid, sizes: Mapping[str, Any], score: Any, top: int) -> list[i
     return chosen
 
 
-def front(distance: Any, gain: Any) -> list[int]:
-    """The places that no other beats: each is faster, by a tenth of a per cent, than all that are as near.
+def front(cost: Any, gain: Any) -> list[int]:
+    """The places that no other beats: each is faster, by a tenth of a per cent, than all that cost no more.
+
+    The cost is the distance from what is wanted, or the size.
 
     >>> import numpy
     >>> front(numpy.array([0.0, 0.1, 0.1, 0.2]), numpy.array([1.0, 1.5, 1.2, 1.4]))
@@ -82,7 +84,7 @@ def front(distance: Any, gain: Any) -> list[int]:
     """
     import numpy
 
-    order = numpy.lexsort((-gain, distance))
+    order = numpy.lexsort((-gain, cost))
     best = numpy.maximum.accumulate(gain[order])
     rising = numpy.concatenate([[True], best[1:] > best[:-1]])
     found: list[int] = []

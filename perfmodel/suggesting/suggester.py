@@ -42,10 +42,10 @@ def suggest(
     """Sizes near those wanted, what each is worth on one or several machines, and why.
 
     ``wanted`` names symbols of the program (or labels, where it holds ints): a size, of which all within a share
-    ``within`` are tried, or several sizes to try. Several names are searched jointly. ``program`` may be a function
-    of the names, which is called with symbols. ``where`` keeps candidates: text of comparisons with ``+ - * / // %
-    **`` of the sizes, flops, bytes and memory_bytes (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of
-    arrays by name, or several of these.
+    ``within`` are tried (by name too: ``{"h": 0.1}``, and 0.05 of the others), or several sizes to try. Several names
+    are searched jointly. ``program`` may be a function of the names, which is called with symbols. ``where`` keeps
+    candidates: text of comparisons with ``+ - * / // % **`` of the sizes, flops, bytes and memory_bytes
+    (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of arrays by name, or several of these.
 
     Suggestions rank by the throughput gained over what is wanted, less half the distance; a name with several sizes
     has no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates those are
@@ -140,8 +140,8 @@ def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggest
     base = Suggestion(dict(grid.wanted), tuple([float(each[0]) for each in wanted["times"]]), int(wanted["work"][0]),
                       1.0, 0.0, asked, worth["per"])  # fmt: skip
     rows = [row(place) for place in ranked(grid, sizes, scores(gain, distance, sizes), top)]
-    edge = [row(place) for place in front(distance, gain)]
-    return Suggestions(tuple(rows), tuple(edge), base, len(grid), allowed, len(gain), asked)
+    near, small = [tuple([row(place) for place in front(cost, gain)]) for cost in (distance, worth["work"])]
+    return Suggestions(tuple(rows), near, small, base, len(grid), allowed, len(gain), asked)
 
 
 def _worth(asked: Asked, sizes: Mapping[str, Any], tile: Any = None) -> dict[str, Any]:

@@ -114,7 +114,12 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """The sizes suggested, best first; ``front`` those that nothing as near beats; ``wanted`` what was asked for.
+    """The sizes suggested, best first; ``wanted`` is what was asked for.
+
+    There are two Pareto fronts against throughput, of all that were estimated: ``front`` has those that nothing as
+    near to what is wanted beats, ``front_by_size`` those that nothing as small beats. Size is the program's work
+    (FLOPs, or bytes where it has none), and smaller is cheaper; where a larger model is what is wanted, want it, and
+    ``front`` is the one to read. A step of either is a tenth of a per cent of throughput at least.
 
     Best is what is worth its distance: the gain in throughput, less half the relative distance; where that is all but
     equal, the rounder size. Of sizes right beside each other the better one stands for both.
@@ -127,6 +132,7 @@ class Suggestions:
 
     rows: tuple[Suggestion, ...]
     front: tuple[Suggestion, ...]
+    front_by_size: tuple[Suggestion, ...]
     wanted: Suggestion
     tried: int
     allowed: int
@@ -185,6 +191,7 @@ class Suggestions:
             "wanted": self.wanted.to_dict(),
             "suggestions": [each.to_dict() for each in self.rows],
             "front": [each.to_dict() for each in self.front],
+            "front_by_size": [each.to_dict() for each in self.front_by_size],
             "tried": self.tried,
             "allowed": self.allowed,
             "estimated": self.estimated,
@@ -209,8 +216,9 @@ class Suggestions:
             lines.append(f"  {place:<10} {_line(each)}")
             lines += [f"             {text}" for text in each.why]
         lines += [f"  left out   {text}" for text in least]
-        front = "; ".join([_sizes(each) + f" x {each.gain:.3g}" for each in self.front])
-        return Text("\n".join([*lines, f"  front      {front}"]))
+        return Text(
+            "\n".join([*lines, f"  front      {_edge(self.front)}", f"  by size    {_edge(self.front_by_size)}"])
+        )
 
     def __repr__(self) -> str:
         heads = [*self.wanted.sizes, *[each.name for each in self.asked.machines], "throughput", "away"]
@@ -232,6 +240,10 @@ class Suggestions:
 
 def _sizes(each: Suggestion) -> str:
     return " ".join([f"{name}={size}" for name, size in each.sizes.items()])
+
+
+def _edge(front: tuple[Suggestion, ...]) -> str:
+    return "; ".join([_sizes(each) + f" x {each.gain:.3g}" for each in front])
 
 
 def _line(each: Suggestion) -> str:

@@ -17,7 +17,7 @@ from perfmodel.errors import (
 )
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
-from perfmodel.showing import Table as Shown, plain_dict, quantity
+from perfmodel.showing import Table as Shown, Text, percent, plain_dict, quantity
 from perfmodel.tile_search.choices import Axis, axes_of, labels_cut, number_of, room_of
 from perfmodel.tile_search.tables import Cutter, Search, Sizes, Table, first_of, joined, kernel_alone
 from perfmodel.transforms import tile
@@ -67,6 +67,31 @@ class BestTiles:
         16  49152            12288
         """
         return Shown("", (*[label for label, _ in self.sizes], "bytes", "footprint_bytes"), self.leading)
+
+    def explain(self) -> Text:
+        """What was searched, what the best moves and holds, what the next best costs, and how it is written.
+
+        >>> from perfmodel import best_tiles, matmul
+        >>> best_tiles(matmul(64, 64, 64), grid="m", capacity_bytes=2**14).explain()
+        matmul: 6 of 7 combinations of m fit in 16.38 kB
+          tiles   m=32: 32.77 kB moved
+          held    16.38 kB, 100 % of what there is
+          next    m=16: 49.15 kB moved, 50 % more
+          call    pm.tile(p, grid={'m': 32})
+        """
+        labels = [label for label, _ in self.sizes]
+        told = [(_tiles(labels, row), row[-2]) for row in self.leading]
+        lines = [
+            f"{self.program.name}: {self.fitting} of {self.candidates} combinations of {', '.join(labels)} fit in "
+            f"{quantity(self.capacity_bytes, 'B')}",
+            f"  tiles   {_tiles(labels, [size for _, size in self.sizes])}: {quantity(self.bytes, 'B')} moved",
+            f"  held    {quantity(self.footprint_bytes, 'B')}, {percent(self.footprint_bytes / self.capacity_bytes)} "
+            "of what there is",
+        ]
+        for tiles, moved in told[1:2]:
+            more = "as many" if moved == self.bytes else f"{percent(moved / self.bytes - 1)} more"
+            lines.append(f"  next    {tiles}: {quantity(moved, 'B')} moved, {more}")
+        return Text("\n".join([*lines, f"  call    {self.call}"]))
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data.
@@ -202,13 +227,17 @@ def _row(axes: Sequence[Axis], table: Table, place: int) -> tuple[int, ...]:
     return (*sizes, int(table.bytes.flat[place]), int(table.footprint.flat[place]))
 
 
+def _tiles(labels: Sequence[str], sizes: Sequence[int]) -> str:
+    return ", ".join([f"{label}={size}" for label, size in zip(labels, sizes, strict=False)])
+
+
 def _nothing(axes: Sequence[Axis], table: Table, level: str, room: int) -> PerfModelError:
     """The error where nothing fits: what the smallest block needs, or why none is allowed."""
     if not table.allowed.any() and table.refusal is not None:
         return table.refusal
     by_footprint = Table(table.footprint, table.bytes, table.allowed)
     *sizes, _, least = _row(axes, table, int(first_of(by_footprint, table.allowed, 1)[0]))
-    tiles = ", ".join([f"{axis.label}={size}" for axis, size in zip(axes, sizes, strict=True)])
+    tiles = _tiles([axis.label for axis in axes], sizes)
     others = "" if table.refusal is None else f"; others are refused: {table.refusal}"
     return CapacityError(
         f"best_tiles: no block fits in {room} bytes of {level!r}: the least is {least}, with {tiles}{others}"
