@@ -126,3 +126,11 @@ def test_an_even_least_over_an_even_number_is_still_rounded() -> None:
     assert bind(floor_div(even, 6), {n: 5}) == 0
     assert bind(ceil_div(m - largest(2, 2 * n), 6), {n: 5, m: 11}) == 1  # 1/6, up
     assert bind(floor_div(m * largest(2, 2 * n), 6), {n: 5, m: 1}) == 1  # 10/6, down
+
+
+def test_a_quotient_of_many_choices_is_refused_and_not_searched_for_minutes() -> None:
+    """Each Min or Max is taken outside a ceiling, which doubles the terms."""
+    sizes = [sympy.Symbol(f"s{place}", integer=True, positive=True) for place in range(12)]
+    numerator = sum(sympy.Max(size, place + 2) for place, size in enumerate(sizes))
+    with pytest.raises(DimensionError, match="12 smallest and largest sizes"):
+        ceil_div(numerator, 8)

@@ -24,6 +24,7 @@ Size: TypeAlias = "int | sympy.Expr"
 # float64 holds every integer up to 2^53; sizes stop at 2^52 so that a ceiling of a true
 # division is exact: with p + q <= 2^53 the quotient p/q of IEEE 754 never rounds across an integer.
 LARGEST_SIZE = 2**52
+_MOST_CHOICES = 8  # smallest and largest sizes in one quotient: each doubles the terms that are compared
 
 
 def product(factors: Iterable[Size]) -> Size:
@@ -123,6 +124,12 @@ def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:
         or not _exact(denominator).is_positive
     ):
         return rounding(quotient)
+    choices = numerator.atoms(sympy.Min, sympy.Max)
+    if len(choices) > _MOST_CHOICES:
+        raise DimensionError(
+            f"a quotient of {len(choices)} smallest and largest sizes is computed at given sizes; bind the symbols with "
+            "p.at(...)"
+        )
     for term in sympy.Add.make_args(numerator):
         for choice in sympy.Mul.make_args(term):
             factor = term / choice
