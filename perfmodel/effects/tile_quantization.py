@@ -23,11 +23,9 @@ def blocks(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
     >>> float(blocks(shape, Tile(256, 128)))  # 8 x 15
     120.0
     """
-    import numpy
-
     rows, columns = _over(shape.m, tile.m), _over(shape.n, tile.n)
     if whole:
-        rows, columns = numpy.ceil(rows), numpy.ceil(columns)
+        rows, columns = rounded_up(rows), rounded_up(columns)
     found = shape.batch * rows * columns
     return found if _is_one(tile.splits) else found * tile.splits
 
@@ -44,10 +42,21 @@ def steps(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
 
     taken = _over(shape.k, step_elements(shape))
     if whole:
-        taken = numpy.ceil(taken)
+        taken = rounded_up(taken)
     if _is_one(tile.splits):
         return taken
     return numpy.ceil(taken / tile.splits) if whole else taken / tile.splits
+
+
+def rounded_up(quotient: Any) -> Any:
+    """The ceiling; of an array that nobody else has in that array itself, which saves the time of another.
+
+    >>> float(rounded_up(1.5))
+    2.0
+    """
+    import numpy
+
+    return numpy.ceil(quotient, out=quotient if isinstance(quotient, numpy.ndarray) else None)
 
 
 def _is_one(splits: Any) -> bool:
