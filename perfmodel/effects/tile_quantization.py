@@ -26,7 +26,7 @@ def blocks(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
     rows, columns = _over(shape.m, tile.m), _over(shape.n, tile.n)
     if whole:
         rows, columns = rounded_up(rows), rounded_up(columns)
-    found = shape.batch * rows * columns
+    found = rows * columns if _is_one(shape.batch) else shape.batch * rows * columns
     return found if _is_one(tile.splits) else found * tile.splits
 
 
@@ -59,8 +59,12 @@ def rounded_up(quotient: Any) -> Any:
     return numpy.ceil(quotient, out=quotient if isinstance(quotient, numpy.ndarray) else None)
 
 
-def _is_one(splits: Any) -> bool:
-    return isinstance(splits, int | float) and splits == 1
+def _is_one(number: Any) -> bool:
+    """Whether a number is 1, or an array one 1 that stands for all: a product with it takes time for nothing."""
+    if isinstance(number, int | float):
+        return number == 1
+    strides = getattr(number, "strides", None)
+    return strides is not None and not any(strides) and number.size > 0 and bool(number.flat[0] == 1)
 
 
 def _over(size: Any, divisor: Any) -> Any:
