@@ -148,6 +148,21 @@ def test_floats_are_the_counts_as_floats(largest: int) -> None:
         assert found[name].tolist() == exact[name].astype(float).tolist()
 
 
+def test_floats_of_symbols_beside_formulas() -> None:
+    """Results that are the inputs themselves: each an array of its own, in the joint shape, inputs left alone."""
+    rows, columns = np.arange(1, 20_001)[:, None], np.array([3, 4], dtype="int16")
+    found = compile_formula({"m": m, "again": m, "n": n, "both": m * n - 1}).floats({"m": rows, "n": columns})
+    assert all(each.dtype == "float64" and each.shape == (20_000, 2) for each in found.values())
+    assert (found["m"] == rows).all()
+    assert (found["n"] == columns).all()
+    assert (found["both"] == rows * columns - 1).all()
+    given = np.arange(1.0, 20_001.0)
+    one = compile_formula({"m": m, "again": m}).floats({"m": given})
+    one["m"][:] = 0
+    assert (given == rows[:, 0]).all()
+    assert (one["again"] == given).all()
+
+
 def test_floats_of_numbers_are_floats() -> None:
     """A number for every symbol gives floats too."""
     assert isinstance(compile_formula(m * n).floats({"m": 2, "n": 3}), float)

@@ -6,11 +6,12 @@ therefore serve one estimate and a hundred thousand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from perfmodel.expressions import Size, compile_formula, is_concrete, product
+from perfmodel.expressions import Compiled, Size, compile_formula, is_concrete, product
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.nodes import Access, Op
@@ -84,25 +85,7 @@ class KernelShape:
         >>> shape_of(matmul("n", 8, "n").counted[0]).at({"n": numpy.array([1, 2])}, 2).a_bytes
         array([2., 8.])
         """
-        import numpy
-
-        named = {name: getattr(self, name) for name in _NUMBERS}
-        named |= {f"work {place}": item for place, item in enumerate(self.work)}
-        arrays: dict[str, Any] = {}
-        open_ones: dict[str, Any] = {}
-        blank = numpy.broadcast_to(numpy.nan, (count,))
-        for name, value in named.items():
-            if needed is not None and name not in needed:
-                arrays[name] = blank
-            elif is_concrete(value):
-                arrays[name] = numpy.broadcast_to(float(value), (count,))
-            else:
-                open_ones[name] = value
-        if open_ones:
-            compiled = compile_formula(open_ones)
-            arrays |= compiled.floats({name: values[name] for name in compiled.symbols})
-        work = tuple([arrays.pop(f"work {place}") for place in range(len(self.work))])
-        return replace(self, work=work, **arrays)
+        return OpenShape.of(self, needed).at(values, count)
 
     def part(self, which: Any) -> KernelShape:
         """The arrays at some places, with two axes more: for the tiles and the splits of a search.
@@ -115,6 +98,52 @@ class KernelShape:
         """
         found = {name: getattr(self, name)[which, None, None] for name in _NUMBERS}
         return replace(self, work=tuple([item[which, None, None] for item in self.work]), **found)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenShape:
+    """A shape ready for values of its symbols: the numbers that are fixed, and the formulas of the others.
+
+    >>> from perfmodel import matmul
+    >>> OpenShape.of(shape_of(matmul("n", 8, "n").counted[0]), ["m", "n"]).fixed["n"]
+    8.0
+    """
+
+    shape: KernelShape
+    fixed: Mapping[str, float]
+    compiled: Compiled | None
+
+    @classmethod
+    def of(cls, shape: KernelShape, needed: Collection[str] | None = None) -> OpenShape:
+        """The shape with its formulas compiled; what is not among the ``needed`` names is nan.
+
+        >>> from perfmodel import matmul
+        >>> OpenShape.of(shape_of(matmul("n", 8, "n").counted[0]), ["m", "n"]).compiled.symbols
+        ('n',)
+        """
+        named = {name: getattr(shape, name) for name in _NUMBERS}
+        named |= {f"work {place}": item for place, item in enumerate(shape.work)}
+        wanted = {name: value if needed is None or name in needed else math.nan for name, value in named.items()}
+        fixed = {name: float(value) for name, value in wanted.items() if is_concrete(value)}
+        formulas = {name: value for name, value in wanted.items() if name not in fixed}
+        return cls(shape, fixed, compile_formula(formulas) if formulas else None)
+
+    def at(self, values: Mapping[str, Any], count: int) -> KernelShape:
+        """The shape with arrays of so many numbers.
+
+        >>> import numpy
+        >>> from perfmodel import matmul
+        >>> OpenShape.of(shape_of(matmul("n", 8, "n").counted[0])).at({"n": numpy.array([1, 2])}, 2).a_bytes
+        array([2., 8.])
+        """
+        import numpy
+
+        filled = {value: numpy.broadcast_to(value, (count,)) for value in set(self.fixed.values())}
+        arrays: dict[str, Any] = {name: filled[value] for name, value in self.fixed.items()}
+        if self.compiled is not None:
+            arrays |= self.compiled.floats({name: values[name] for name in self.compiled.symbols})
+        work = tuple([arrays.pop(f"work {place}") for place in range(len(self.shape.work))])
+        return replace(self.shape, work=work, **arrays)
 
 
 def shape_of(count: KernelCount) -> KernelShape:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel.effects.tile_quantization import rounded_up
+
 
 def most_blocks(blocks: Any, units: Any, whole: bool = True) -> Any:
     """The blocks of the busiest unit; without the effect the average.
@@ -17,9 +19,7 @@ def most_blocks(blocks: Any, units: Any, whole: bool = True) -> Any:
     >>> float(most_blocks(120, 108)), most_blocks(54, 108, whole=False)
     (2.0, 0.5)
     """
-    import numpy
-
-    return numpy.ceil(blocks / units) if whole else blocks / units
+    return rounded_up(blocks / units) if whole else blocks / units
 
 
 def last_wave_fill(blocks: int, units: int) -> float:

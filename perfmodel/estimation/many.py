@@ -1,29 +1,18 @@
-"""``estimate_many``: one program at many sizes, the effects computed on arrays, the tile chosen for each."""
+"""A program at many sizes: the effects computed on arrays, the tile chosen for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
-from perfmodel.effects.alignment import array_padding
-from perfmodel.effects.chips import chip_of
-from perfmodel.effects.choosing import chosen_many
-from perfmodel.effects.protocols import Protocol, protocol as known_protocol
-from perfmodel.effects.roofline import Roofline, roofline
-from perfmodel.effects.shapes import CONTRACTION, KernelShape, shape_of
-from perfmodel.effects.stack import NAMES, Parts, Setting, kernel_parts
-from perfmodel.effects.tiles import Tile, checked_tile
-from perfmodel.errors import MachineError
+from perfmodel.catalogue import Machine
+from perfmodel.effects.roofline import roofline
+from perfmodel.effects.shapes import KernelShape
+from perfmodel.effects.stack import Parts, Setting, kernel_parts
+from perfmodel.effects.tiles import Tile
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
-from perfmodel.estimation.names import checked_program, names_of
-from perfmodel.estimation.size_arrays import arrays_of
-from perfmodel.estimation.stacking import rates_of
-from perfmodel.expressions import compile_formula, is_concrete
 from perfmodel.graph.programs import Program
 
 BOUNDS = ("compute", "memory", LAUNCH)
@@ -189,92 +178,3 @@ class Estimates:
 
     def __repr__(self) -> str:
         return f"estimate_many({self.program.name}, {self.machine.name!r}): {self.count} sizes"
-
-
-def estimate_many(
-    program: Program,
-    on: str | Path | Machine,
-    sizes: Mapping[str, Any],
-    effects: str | Iterable[str] = "real",
-    protocol: str | Protocol | None = None,
-    *,
-    tile: Any = None,
-    without: Iterable[str] = (),
-) -> Estimates:
-    """How long a program takes at many sizes: as ``estimate`` says of each, a hundred thousand a second.
-
-    ``sizes`` gives each of the program's symbols a number or an array of as many numbers; ``protocol`` says what a
-    measurement's loop leaves in cache. ``LabelError`` for a symbol that is unknown or has no value, ``DimensionError``
-    for arrays of different lengths.
-
-    >>> from perfmodel import matmul
-    >>> estimate_many(matmul("m", "n", 1024), "h100-sxm", {"m": [1, 64], "n": 4096}).time_s.shape
-    (2,)
-    """
-    checked_program(program, "estimate_many")
-    names = names_of(effects, without)
-    found = on if isinstance(on, Machine) else machine(on)
-    count, values = arrays_of(program, sizes)
-    if not all(map(is_concrete, (found.bandwidth_bytes_per_s, *[each.flops_per_s for each in found.peaks]))):
-        raise MachineError(f"estimate_many: {found.name} has symbols; {found.name}.replace(...) gives them numbers")
-    how, given = known_protocol(protocol), checked_tile(tile)
-    kernels = [_kernel(item, found, names, how, given, values, count) for item in program.counted]
-    return Estimates(program, found, tuple(kernels), names, count)
-
-
-def _kernel(
-    item: Any,
-    found: Machine,
-    names: tuple[str, ...],
-    how: Protocol,
-    given: tuple[int, ...] | None,
-    values: Mapping[str, Any],
-    count: int,
-) -> ManyKernels:
-    terms, chip = roofline(item, found), chip_of(found)
-    shape = replace(shape_of(item), levels_s=terms.levels_s)
-    shape = shape.at(values, count, _needed(shape, names, chip is None))
-    repeat = _value(item.kernel.repeat, values)
-    if chip is None or names == NAMES[:1]:
-        return ManyKernels(shape, None, None, repeat, _plain(shape, item, terms, found, names))
-    setting = Setting(chip, rates_of(item, terms), frozenset(names), how)
-    tiled = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
-    return ManyKernels(shape, setting, chosen_many(shape, setting, given) if tiled else None, repeat)
-
-
-# Effects whose formulas ask for the extents, the bytes in all and the work; the others may ask for any number.
-_PLAIN = frozenset(NAMES[:9]) | {"power", "few blocks", "memory reach", "overlap", "launch"}
-_EXTENTS = ("batch", "m", "n", "k")
-
-
-def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str] | None:
-    """The numbers of a shape that the effects ask for (None: all); ``plain`` where the machine has no effects."""
-    if not plain and not set(names) <= _PLAIN:
-        return None
-    work = {f"work {place}" for place in range(len(shape.work))}
-    if shape.kind != CONTRACTION:
-        return {"bytes", "levels_s"} | work
-    if len(names) > 1 and "power" not in names and not plain:
-        work.discard(f"work {shape.contracting[0]}")  # its seconds are those of its tiles
-    return {"bytes", "levels_s", *_EXTENTS} | work
-
-
-def _plain(shape: KernelShape, item: Any, terms: Roofline, found: Machine, names: tuple[str, ...]) -> Parts:
-    import numpy
-
-    by_unit: dict[str, Any] = {}
-    for amount, peak in zip(shape.work, rates_of(item, terms).peaks, strict=True):
-        if peak is not None:
-            by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + amount / float(peak.flops_per_s)
-    compute: Any = reduce(numpy.maximum, by_unit.values(), numpy.zeros(len(shape.bytes)))
-    if found.kind == "tpu" and "alignment" in names and shape.kind == CONTRACTION:
-        compute = compute * array_padding(shape)
-    memory = numpy.maximum(shape.bytes / float(found.bandwidth_bytes_per_s), shape.levels_s)
-    return Parts(compute, memory, 0.0, 0.0, numpy.maximum(compute, memory))
-
-
-def _value(formula: Any, values: Mapping[str, Any]) -> Any:
-    if is_concrete(formula):
-        return float(formula)
-    compiled = compile_formula(formula)
-    return compiled({name: values[name] for name in compiled.symbols})

@@ -127,8 +127,8 @@ def _rounded(rounding: Any, numerator: Size, denominator: Size) -> sympy.Expr:
     choices = numerator.atoms(sympy.Min, sympy.Max)
     if len(choices) > _MOST_CHOICES:
         raise DimensionError(
-            f"a quotient of {len(choices)} smallest and largest sizes is computed at given sizes; bind the symbols with "
-            "p.at(...)"
+            f"a quotient of {len(choices)} smallest and largest sizes is computed at given sizes; bind the symbols "
+            "with p.at(...)"
         )
     for term in sympy.Add.make_args(numerator):
         for choice in sympy.Mul.make_args(term):

@@ -107,13 +107,31 @@ def evaluated(tape: Tape, numbers: Mapping[str, Any], inputs: Sequence[Input], f
     results = [numpy.empty(shape, dtype) for dtype in dtypes]
     flat = [result.reshape(-1) for result in results]
     block = _Blocks(tape, numbers, inputs, min(BLOCK, max(1, math.prod(shape))), floats)
+    into = [_results_of(one, tape) if floats else [] for one in inputs]
     start = 0
     with numpy.errstate(all="ignore"):
-        for pieces in _pieces(inputs):
-            stop = start + len(pieces[0])
-            block.compute(pieces, [result[start:stop] for result in flat])
+        for given in _pieces(inputs):
+            stop = start + len(given[0])
+            parts = [result[start:stop] for result in flat]
+            pieces = [
+                _floats(piece, [parts[place] for place in places]) for piece, places in zip(given, into, strict=True)
+            ]
+            block.compute(pieces, parts)
             start = stop
     return results
+
+
+def _results_of(one: Input, tape: Tape) -> list[int]:
+    """The places of the results that are an input itself."""
+    steps = [tape.steps[out] for out in tape.outputs]
+    return [place for place, step in enumerate(steps) if step.op == "symbol" and step.value == one.name]
+
+
+def _floats(piece: Any, results: Sequence[Any]) -> Any:
+    """Some values as float64 (checked to be exact after); in the results that they are, where there are some."""
+    for result in results:
+        result[...] = piece
+    return results[0] if results else piece.astype("float64", copy=False)
 
 
 def _joint_shape(inputs: Sequence[Input]) -> tuple[int, ...]:
@@ -127,10 +145,14 @@ def _joint_shape(inputs: Sequence[Input]) -> tuple[int, ...]:
 
 
 def _pieces(inputs: Sequence[Input]) -> Any:
-    """The inputs block by block, broadcast, in one order, as float64 (checked to be exact after)."""
+    """The inputs block by block, broadcast, in one order."""
     import numpy
 
     count = len(inputs)
+    if all(one.values.ndim == 1 and one.values.shape == inputs[0].values.shape for one in inputs):
+        for start in range(0, len(inputs[0].values), BLOCK):
+            yield [one.values[start : start + BLOCK] for one in inputs]
+        return
     iterator = numpy.nditer(
         [one.values for one in inputs],
         flags=["external_loop", "buffered", "zerosize_ok"],

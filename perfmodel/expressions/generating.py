@@ -128,11 +128,17 @@ class _Writer:
 
     def source(self) -> str:
         body = [line for index in range(len(self.tape.steps)) for line in self._lines(index)]
-        copied = [(place, out) for place, out in enumerate(self.tape.outputs) if self.direct.get(out) != f"y{place}"]
+        copied = [(place, out) for place, out in enumerate(self.tape.outputs) if not self._is_there(out, place)]
         body += [f'copyto(y{place}, {self._name(out)}, "unsafe")' for place, out in copied]
         counts = (("x", self.inputs), ("s", self.scalars), ("t", self.buffers), ("y", self.tape.outputs))
         head = [f"{''.join(f'{letter}{i}, ' for i in range(len(many)))}= {letter}" for letter, many in counts if many]
         return "\n    ".join(["def kernel(x, s, t, y):", *head, *body]) + "\n"
+
+    def _is_there(self, out: int, place: int) -> bool:
+        """Whether a result needs no copy: it was written at once, or is an input, which floats are given as."""
+        step = self.tape.steps[out]
+        given = self.floats and step.op == "symbol" and str(step.value) in self.inputs
+        return given or self.direct.get(out) == f"y{place}"
 
     def _lines(self, index: int) -> list[str]:
         step = self.tape.steps[index]
