@@ -15,7 +15,7 @@ from typing import Any
 
 from perfmodel.errors import PerfModelError
 from perfmodel.graph.programs import Program
-from perfmodel.sweeping.digests import digest
+from perfmodel.sweeping.digests import NoIdentity, digest
 from perfmodel.sweeping.progress import Progress
 from perfmodel.sweeping.questions import Question
 from perfmodel.sweeping.sweeper import BLOCK, checked_block, question, run_spans
@@ -42,8 +42,10 @@ def sweep_to(
 
     Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
     repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
-    ``PerfModelError`` where it holds the answer to another question, or files that are none of these; and where the
-    disk is full.
+    A function is another one where its code changes, or what it closes over or names in modules of your own; an
+    object, where what would be pickled of it does. With one that cannot be told from others (it holds an open file) a
+    folder that exists is refused. ``PerfModelError`` where the folder holds the answer to another question, or files
+    that are none of these; and where the disk is full.
 
     >>> import tempfile, pandas
     >>> from perfmodel import matmul
@@ -55,7 +57,7 @@ def sweep_to(
     if not isinstance(folder, (str, Path)):
         raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
     asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
-    said = {"rows": len(asked), "block": checked_block(block), "digest": digest((asked, block))}
+    said = _said(asked, checked_block(block))
     place = Path(folder)
     if _is_answered(place, said):
         return place
@@ -69,6 +71,14 @@ def sweep_to(
     except OSError as error:
         raise PerfModelError(f"sweep_to: {error}; what is whole is kept in {partial}: call again to go on") from error
     return place
+
+
+def _said(asked: Question, block: int) -> dict[str, Any]:
+    """What tells the question from others; why it cannot be told, where it holds an object without a state to see."""
+    try:
+        return {"rows": len(asked), "block": block, "digest": digest((asked, block))}
+    except NoIdentity as why:
+        return {"rows": len(asked), "block": block, "unknown": str(why)}
 
 
 def _fill(place: Path, asked: Question, block: int, executor: Any, progress: bool | None) -> None:
@@ -97,6 +107,11 @@ def _is_answered(place: Path, said: dict[str, Any]) -> bool:
 
 def _check(place: Path, said: dict[str, Any]) -> None:
     note = place / ASKED
+    if "unknown" in said and note.exists():
+        raise PerfModelError(
+            f"sweep_to: {str(place)!r} is there, and whether it answers this question cannot be told, which holds what "
+            f"has no state to see ({said['unknown']}); take another folder, or remove it"
+        )
     if not note.exists():
         raise PerfModelError(f"sweep_to: {str(place)!r} is not empty and holds no {ASKED}; take another folder")
     try:
