@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -169,9 +170,9 @@ def lambdas(n):
 
 def _module(tmp_path: Path, **values: int) -> Any:
     """A module of the user's own, with a function that calls another that names a global."""
-    found = types.ModuleType("of_the_user")
-    exec(compile(HELPER.format(**{"width": 8, "scale": 1, "inner": 8} | values), "of_the_user.py", "exec"), vars(found))
-    return found
+    path = tmp_path / "of_the_user.py"
+    path.write_text(HELPER.format(**{"width": 8, "scale": 1, "inner": 8} | values))
+    return types.SimpleNamespace(**runpy.run_path(str(path), run_name="of_the_user"))
 
 
 @pytest.mark.parametrize("name", ["make", "lambdas"])

@@ -7,6 +7,7 @@ names). An object counts by its class and by the state that would be pickled.
 
 from __future__ import annotations
 
+import copyreg
 import dis
 import functools
 import hashlib
@@ -188,7 +189,8 @@ def _object(value: Any, seen: _Seen) -> Iterator[bytes]:
         return
     yield from _methods(type(value), seen)
     try:
-        reduced = value.__reduce_ex__(4)
+        known = copyreg.dispatch_table.get(type(value))
+        reduced = known(value) if known else value.__reduce_ex__(4)
     except Exception as error:  # any that its class raises
         raise NoIdentity(f"{type(value).__name__}: {error}") from None
     if isinstance(reduced, str):
