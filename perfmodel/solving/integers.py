@@ -19,6 +19,7 @@ from perfmodel.solving.pieces import pieces_of, poles, roots
 from perfmodel.solving.relations import Relation
 
 MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
+CLOSE = 1e-12  # sides that differ by less, for their size, are equal in floats
 MOST_SUMMED = 2_000  # values of a formula with sums over blocks, each summed term by term
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
@@ -219,7 +220,7 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     if whole:
         return held
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
-    close = numpy.flatnonzero(numpy.abs(left - right) <= 1e-12 * scale)
+    close = numpy.flatnonzero(numpy.abs(left - right) <= CLOSE * scale)
     _few(relation, unknown, len(close), MOST_CLOSE)
     for place in close.tolist():
         held[place] = exactly(int(tried[place]))

@@ -15,7 +15,7 @@ from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.solving.bits import bits_asked, by_bits
 from perfmodel.solving.domains import steady, taken_for_granted, within_domain
-from perfmodel.solving.estimated import by_estimates
+from perfmodel.solving.estimated import by_bounds, by_estimates
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
@@ -47,7 +47,8 @@ def solve(
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
     unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range, 1 .. 2^14 unless said. ``SolveError`` where the question cannot be asked.
+    estimated at each value of the range, 1 .. 2^14 unless said (bound="launch" is known there too). ``SolveError``
+    where the question cannot be asked.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -74,7 +75,9 @@ def solve(
             raise SolveError(f"{made}: bits are solved for with ideal times, not effects={effects!r}")
         return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
     program = prepared(subject, symbol)
-    if effects != "ideal":
+    if effects != "ideal" and bound is not None:
+        return by_bounds(made, program, chip, symbol, bound, effects, range_of(within, ESTIMATED))
+    if effects != "ideal" and not fits:  # which no effect changes
         return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
     return _by_formulas(made, program, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within)
 

@@ -9,7 +9,8 @@ import sympy
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
-from perfmodel.estimation import Estimates, estimate_many
+from perfmodel.estimation import Estimates, estimate, estimate_many
+from perfmodel.estimation.values import peak_seconds
 from perfmodel.expressions import as_expression, compile_formula
 from perfmodel.graph.programs import Program
 
@@ -33,10 +34,12 @@ COUNTS = (
 )  # fmt: skip
 TIMES = (
     "time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "is_least", "tile_m", "tile_n", "tile_splits",
+    "fraction_of_peak", "fraction_of_bandwidth",
 )  # fmt: skip
 DEFAULT_COUNTS = ("flops", "bytes", "intensity")
 DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s", "bound")
 _RATES = {"flops_per_s": "flops", "bytes_per_s": "bytes"}
+_FRACTIONS = ("fraction_of_peak", "fraction_of_bandwidth")  # in the order of ``peak_seconds``
 _TILES = {"tile_m": "m", "tile_n": "n", "tile_splits": "splits"}
 
 
@@ -148,6 +151,9 @@ def _columns(
     found: dict[str, Any] = {}
     for name in {_RATES.get(name, name) for name in metrics} & set(COUNTS):
         found[name] = _counted(getattr(program, name), sizes, count)
+    if chip is not None and set(metrics) & set(_FRACTIONS):
+        at_peak = peak_seconds(estimate(program, chip, effects="ideal"))
+        found |= {name: _counted(each, sizes, count) for name, each in zip(_FRACTIONS, at_peak, strict=True)}
     if chip is not None and set(metrics) & set(TIMES):
         timed = estimate_many(program, chip, sizes, asked.effects, asked.protocol, tile=asked.tile)
         found |= {name: _timed(name, timed, found, count) for name in metrics if name in TIMES[:1] + TIMES[2:]}
@@ -166,11 +172,11 @@ def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -
         return timed.bound_codes
     if name == "is_least":
         return numpy.full(count, bool(timed.unknown))
-    if name not in _RATES:
+    if name not in _RATES and name not in _FRACTIONS:
         return _filled(getattr(timed, name), count)
     seconds = _filled(timed.time_s, count)
     with numpy.errstate(divide="ignore", invalid="ignore"):
-        return counts[_RATES[name]] / seconds
+        return counts[_RATES.get(name, name)] / seconds
 
 
 def _counted(formula: Any, sizes: Mapping[str, Any], count: int) -> Any:
