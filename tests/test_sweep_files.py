@@ -18,6 +18,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.sweeping.digests import digest
+from perfmodel.sweeping.locking import alone
 
 CUBE = pm.matmul("n", "n", "n")
 # 100,000 points in 100 files, each a little slow so that there is a middle to be killed in
@@ -225,3 +226,35 @@ def test_functions_that_call_each_other_have_a_digest() -> None:
 
     assert digest(even) != digest(odd)
     assert digest(even) == digest(even)
+
+
+def test_damaged_parts_are_written_again(tmp_path: Path) -> None:
+    """A finished folder says which part is missing or damaged; as a partial one, it gets that part again."""
+    asked: dict[str, Any] = {"subject": CUBE, "points": {"n": range(1, 9)}, "metrics": "flops", "block": 2}
+    place = pm.sweep_to(tmp_path / "n", **asked)
+    cut = place / "part-00001.parquet"
+    cut.write_bytes(cut.read_bytes()[:-20])
+    with pytest.raises(pm.PerfModelError, match=r"part-00001\.parquet is damaged"):
+        pm.sweep_to(place, **asked)
+    (place / "part-00000.parquet").unlink()
+    with pytest.raises(pm.PerfModelError, match=r"part-00000\.parquet is missing \(2 files in all\)"):
+        pm.sweep_to(place, **asked)
+    place.rename(tmp_path / "n.partial")
+    found = pandas.read_parquet(pm.sweep_to(place, **asked))
+    assert found["n"].tolist() == list(range(1, 9))
+    assert [each.name for each in tmp_path.iterdir()] == ["n"]
+
+
+def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    """Also where the first has written nothing yet; afterwards nothing of the lock is left."""
+    with alone(tmp_path / "n.partial"), pytest.raises(pm.PerfModelError, match="another run is writing"):
+        pm.sweep_to(tmp_path / "n", CUBE, {"n": [1]})
+    pm.sweep_to(tmp_path / "n", CUBE, {"n": [1]})
+    assert [each.name for each in tmp_path.iterdir()] == ["n"]
+
+
+def test_a_place_that_cannot_be_written_holds_nothing(tmp_path: Path) -> None:
+    """Below a file there can be no folder: the message does not name one."""
+    (tmp_path / "file").write_text("a")
+    with pytest.raises(pm.PerfModelError, match="nothing is written"):
+        pm.sweep_to(tmp_path / "file" / "n", CUBE, {"n": [1]})
