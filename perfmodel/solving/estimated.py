@@ -14,9 +14,10 @@ from perfmodel.estimation.many import BOUNDS
 from perfmodel.expressions import compile_formula, reals
 from perfmodel.graph.programs import Program
 from perfmodel.solving.domains import sizes_exist, taken_for_granted, where_all
-from perfmodel.solving.integers import CLOSE, Intervals, runs_of
+from perfmodel.solving.exactly import CLOSE
+from perfmodel.solving.integers import Intervals, runs_of
 from perfmodel.solving.quantities import peak_seconds_of, quantities
-from perfmodel.solving.relations import Relation, exact, relation_of
+from perfmodel.solving.relations import Relation, check_words, exact, relation_of
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
 from perfmodel.solving.unknowns import among
 
@@ -43,6 +44,7 @@ def by_estimates(
     values = _sizes(made, program, unknown, effects, tried)
     seconds = reals(_TIME)
     relation = relation_of(where, _names(program, chip, seconds))
+    check_words(relation, {unknown, seconds}, _names(program, chip, seconds))
     seconds_at = _estimated(made, program, chip, unknown, effects, values)[0]
     compiled = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown, seconds])
     sides = compiled({unknown.name: values, _TIME: seconds_at})
@@ -104,7 +106,7 @@ def _difference(left: Any, right: Any) -> Any:
     import numpy
 
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
-    return numpy.where(numpy.abs(left - right) <= CLOSE * scale, 0, left - right)
+    return numpy.where(numpy.abs(left - right) <= float(CLOSE) * scale, 0, left - right)
 
 
 def _solution(

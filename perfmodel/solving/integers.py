@@ -14,12 +14,11 @@ import sympy
 
 from perfmodel.errors import PerfModelError, SolveError
 from perfmodel.expressions import LARGEST_SIZE, compile_formula
-from perfmodel.solving.exactly import difference_at, holds_at
+from perfmodel.solving.exactly import CLOSE, difference_at, holds_at
 from perfmodel.solving.pieces import pieces_of, poles, roots
 from perfmodel.solving.relations import Relation
 
 MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
-CLOSE = 1e-12  # sides that differ by less, for their size, are equal in floats
 MOST_SUMMED = 2_000  # values of a formula with sums over blocks, each summed term by term
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
@@ -35,6 +34,8 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least
+    if relation.rounded:  # the whole number above a crossing may be as close to it as the one below
+        cuts = _ascending({*cuts, *[sympy.floor(cut) + 1 for cut in cuts]})
     for cut in cuts:
         whole = int(sympy.floor(cut))
         for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):
@@ -220,7 +221,10 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     if whole:
         return held
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
-    close = numpy.flatnonzero(numpy.abs(left - right) <= CLOSE * scale)
+    close = numpy.flatnonzero(numpy.abs(left - right) <= float(CLOSE) * scale)
+    if relation.rounded:
+        held[close] = relation.holds(0)
+        return held
     _few(relation, unknown, len(close), MOST_CLOSE)
     for place in close.tolist():
         held[place] = exactly(int(tried[place]))

@@ -19,7 +19,7 @@ from perfmodel.solving.estimated import by_bounds, by_estimates
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
-from perfmodel.solving.relations import Relation, relation_of
+from perfmodel.solving.relations import Relation, check_words, relation_of
 from perfmodel.solving.solutions import Solution
 from perfmodel.solving.unknowns import ESTIMATED, prepared, range_of, unknown_of
 
@@ -79,14 +79,24 @@ def solve(
         return by_bounds(made, program, chip, symbol, bound, effects, range_of(within, ESTIMATED))
     if effects != "ideal" and not fits:  # which no effect changes
         return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
-    return _by_formulas(made, program, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within)
+    return _by_formulas(
+        made, program, chip, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within
+    )
 
 
 def _by_formulas(
-    made: str, program: Program, symbol: sympy.Symbol, asked: Callable[[Program], Relation], where: Any, within: Any
+    made: str,
+    program: Program,
+    chip: Machine | None,
+    symbol: sympy.Symbol,
+    asked: Callable[[Program], Relation],
+    where: Any,
+    within: Any,
 ) -> Solution:
     """The solution of the relation that a program's formulas make, within the domain of those formulas."""
     relation, words = asked(program), where if isinstance(where, str) else ""
+    if words and not relation.difference.has(symbol):
+        check_words(relation, program.symbols, quantities(program, chip))
     moves = any(each.difference.has(symbol) for each in taken_for_granted(program, words))
     if moves and symbol.is_integer and not relation.difference.free_symbols:
         found = steady(made, relation, symbol)
