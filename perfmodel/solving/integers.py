@@ -34,8 +34,8 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least
-    if relation.rounded:  # the whole number above a crossing may be as close to it as the one below
-        cuts = _ascending({*cuts, *[sympy.floor(cut) + 1 for cut in cuts]})
+    if relation.rounded:  # a crossing may be so close to the whole number beside it that they count as equal
+        cuts = _ascending({*cuts, *[sympy.floor(cut) + beside for cut in cuts for beside in (0, 1)]})
     for cut in cuts:
         whole = int(sympy.floor(cut))
         for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):

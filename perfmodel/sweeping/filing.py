@@ -7,6 +7,7 @@ whole answer.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -119,7 +120,7 @@ def _is_whole(path: Path, rows: int) -> bool:
     if not path.exists():
         return False
     try:
-        from pyarrow import parquet
+        parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise PerfModelError(_NEEDS) from None
     try:
