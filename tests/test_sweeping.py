@@ -279,3 +279,30 @@ def test_functions_that_do_not_fit_are_refused() -> None:
         pm.sweep(lambda a: a, {"a": [1]})  # type: ignore[arg-type, return-value]
     with pytest.raises(pm.LabelError, match="has no values"):
         pm.sweep(lambda a: pm.matmul(a, "n", 4), {"a": [1]}, metrics="flops")
+
+
+def test_a_lambda_cannot_be_sent_to_another_process() -> None:
+    """The message says what to write instead; a thread takes it."""
+    with ProcessPoolExecutor(1) as executor, pytest.raises(pm.PerfModelError, match="a def at the top of a module"):
+        pm.sweep(lambda n: pm.matmul(n, n, n), {"n": [1, 2]}, metrics="flops", executor=executor)
+    with ThreadPoolExecutor(1) as executor:
+        found = pm.sweep(lambda n: pm.matmul(n, n, n), {"n": [1, 2]}, metrics="flops", executor=executor)
+    assert found["flops"].tolist() == [2 * 1**3, 2 * 2**3]
+
+
+def test_an_executor_that_is_shut_down_takes_no_work() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(pm.PerfModelError, match="takes no work"):
+        pm.sweep(CUBE, {"n": [1, 2]}, metrics="flops", executor=executor)
+
+
+def test_a_missing_value_of_a_table_is_named() -> None:
+    """Not the whole number beside it, which pandas made a float."""
+    with pytest.raises(pm.DimensionError, match="n holds nan, a missing value"):
+        pm.sweep(CUBE, pandas.DataFrame({"n": [1, None]}), metrics="flops")
+
+
+def test_no_machine_at_all_is_refused() -> None:
+    with pytest.raises(pm.PerfModelError, match=r"on=\[\] holds no machine"):
+        pm.sweep(CUBE, {"n": [1]}, on=[])
