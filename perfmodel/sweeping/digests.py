@@ -27,7 +27,14 @@ _OF_A_CLASS = ("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__
 
 
 class NoIdentity(Exception):
-    """A value holds what cannot be told from another of its kind: an open file, a lock, a generator."""
+    """A value holds what cannot be told from another of its kind: an open file, a lock, a generator.
+
+    >>> digest([n for n in ()].__iter__()) == digest([].__iter__())
+    True
+    >>> digest((n for n in ()))
+    Traceback (most recent call last):
+    perfmodel.sweeping.digests.NoIdentity: generator: cannot pickle 'generator' object
+    """
 
 
 def digest(value: Any) -> str:
