@@ -43,6 +43,7 @@ def solve(
     in which every tensor is stored, or "W.bits", in which W is.
     In ``where`` stand counts (flops, bytes, memory_bytes, footprint_bytes, ...), times and rates (time_s,
     flops_per_s, bytes_per_s, fraction_of_peak, fraction_of_bandwidth) and facts (capacity_bytes, ...).
+    Beside a fraction such as a measured time, sides within 1e-12 of each other count as equal.
 
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
