@@ -9,6 +9,7 @@ import sympy
 from hypothesis import given, strategies as st
 
 from perfmodel import (
+    ExpressionError,
     Machine,
     SolveError,
     attention,
@@ -221,3 +222,46 @@ def test_a_solution_is_a_value_that_shows_its_working() -> None:
     assert "method    closed form" in found.explain()
     assert found.to_dict()["intervals"] == [[886, None]]
     assert machine("h100-sxm").name in repr(found)
+
+
+@pytest.mark.parametrize("size", [7, 100, 997, 4096, 12345])
+@pytest.mark.parametrize("sign", ["<=", ">=", "==", "<", ">"])
+def test_a_time_given_back_leads_to_its_size(size: int, sign: str) -> None:
+    """A time is a float, rounded: the size that it came from counts as equal, however the condition is solved."""
+    for program in (matmul(n, 512, 512), pad(matmul(n, 512, 512), m=64)):
+        time = estimate(program.at(n=size), "h100-sxm", effects="ideal").time_s
+        found = solve(program, "h100-sxm", n, where=f"time_s {sign} {time!r}", within=(1, 20_000))
+        held = any(first <= size and (last is None or size <= last) for first, last in found.intervals)
+        assert held == ("=" in sign)
+
+
+@pytest.mark.parametrize("word", ["inf", "nan", "Infinity", "NaN", "1e999"])
+def test_what_is_no_number_is_refused(word: str) -> None:
+    with pytest.raises(SolveError, match="no number to compare with"):
+        solve(matmul(n, n, n), "h100-sxm", n, where=f"time_s <= {word}")
+
+
+@pytest.mark.parametrize("effects", ["ideal", "real"])
+def test_a_word_beside_no_unknown_lists_the_quantities(effects: str) -> None:
+    with pytest.raises(ExpressionError, match="no quantity 'foo'; there are flops, macs"):
+        solve(matmul(n, n, n), "h100-sxm", n, where="foo <= 3", effects=effects)
+
+
+def test_remainders_and_floors_are_read() -> None:
+    """As suggest reads them."""
+    assert solve("n % 4 == 1", n, within=(1, 10)).intervals == ((1, 1), (5, 5), (9, 9))
+    assert solve("n // 4 == 1", n, within=(1, 10)).intervals == ((4, 7),)
+
+
+def test_no_value_within_a_range_names_the_range() -> None:
+    """Not all whole numbers were asked of."""
+    assert solve("n >= 200", n, within=range(1, 100)).reason.startswith("no value of 1 .. 99")
+
+
+def test_an_answer_of_many_intervals_is_a_relation() -> None:
+    """1000 pairs of sevens, without sympy's ordering: the relation has each."""
+    found = solve("ceil(n/7)*7 - n <= 1", n, within=(1, 7000))
+    assert len(found.intervals) == 1000
+    assert [bool(found.expression.subs(n, value)) for value in (5, 6, 7, 8, 6999, 7000)] == [
+        False, True, True, False, True, True,
+    ]  # fmt: skip

@@ -167,6 +167,7 @@ SIZES = {"a": st.integers(1, 60), "b": st.integers(1, 60)}
 CONDITIONS = (
     "a % (2*b) == 0", "a // b >= 2", "a*b <= 100 and a > b", "a < 10 or not b >= 5", "3 <= a <= 2*b != 8", "a / b > 1",
     "ceil(a/b) == 2", "max(a, b) - min(a, b) <= 3", "a**2 == b**2", "a % 7 == b % 7",
+    "a <= 1.5*b", "a - 0.25*b > 2.5",
 )  # fmt: skip
 
 

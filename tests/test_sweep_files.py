@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.sweeping.digests import digest
+from perfmodel.sweeping.locking import alone
 
 CUBE = pm.matmul("n", "n", "n")
 # 100,000 points in 100 files, each a little slow so that there is a middle to be killed in
@@ -144,3 +147,114 @@ def test_digests_tell_questions_apart_and_are_the_same_in_every_process() -> Non
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(found) == 1
+
+
+HELPER = """
+import perfmodel as pm
+WIDTH = {width}
+class Maker:
+    scale = {scale}
+    def __init__(self, k):
+        self.k = k
+    def __call__(self, n):
+        return pm.matmul(n, 8, self.k * self.scale)
+    def make(self, n):
+        return self(n)
+def helper(n):
+    return pm.matmul(n, WIDTH, {inner})
+def make(n):
+    return helper(n)
+def lambdas(n):
+    return (lambda value: helper(value))(n)
+"""
+
+
+def _module(tmp_path: Path, **values: int) -> Any:
+    """A module of the user's own, with a function that calls another that names a global."""
+    path = tmp_path / "of_the_user.py"
+    path.write_text(HELPER.format(**{"width": 8, "scale": 1, "inner": 8} | values))
+    return types.SimpleNamespace(**runpy.run_path(str(path), run_name="of_the_user"))
+
+
+@pytest.mark.parametrize("name", ["make", "lambdas"])
+@pytest.mark.parametrize("change", [{"width": 16}, {"inner": 16}])
+def test_a_function_whose_helper_or_global_changed_is_another_question(
+    tmp_path: Path, name: str, change: dict[str, int]
+) -> None:
+    """The function's own code is the same; what it calls, or a number that this names, is not."""
+    pm.sweep_to(tmp_path / "n", getattr(_module(tmp_path), name), {"n": [1, 2]}, metrics="flops")
+    pm.sweep_to(tmp_path / "n", getattr(_module(tmp_path), name), {"n": [1, 2]}, metrics="flops")
+    with pytest.raises(pm.PerfModelError, match="another question"):
+        pm.sweep_to(tmp_path / "n", getattr(_module(tmp_path, **change), name), {"n": [1, 2]}, metrics="flops")
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_an_object_of_another_state_or_class_is_another_question(tmp_path: Path, bound: bool) -> None:
+    """Callable objects and bound methods count by their state, and by the data of their class."""
+
+    def maker(k: int, scale: int = 1) -> Any:
+        found = _module(tmp_path, scale=scale).Maker(k)
+        return found.make if bound else found
+
+    pm.sweep_to(tmp_path / "n", maker(8), {"n": [1, 2]}, metrics="flops")
+    pm.sweep_to(tmp_path / "n", maker(8), {"n": [1, 2]}, metrics="flops")
+    for other in (maker(16), maker(8, scale=2)):
+        with pytest.raises(pm.PerfModelError, match="another question"):
+            pm.sweep_to(tmp_path / "n", other, {"n": [1, 2]}, metrics="flops")
+
+
+def test_what_cannot_be_told_from_another_is_written_once(tmp_path: Path) -> None:
+    """A function that closes over an open file: its answer is written, a folder that exists is refused."""
+    with (tmp_path / "sizes").open("w") as held:
+
+        def make(n: int) -> Any:
+            return pm.matmul(n, n, 8 if held.closed else 16)
+
+        pm.sweep_to(tmp_path / "n", make, {"n": [1, 2]}, metrics="flops")
+        with pytest.raises(pm.PerfModelError, match="cannot be told"):
+            pm.sweep_to(tmp_path / "n", make, {"n": [1, 2]}, metrics="flops")
+
+
+def test_functions_that_call_each_other_have_a_digest() -> None:
+    """Recursion ends."""
+
+    def even(n: int) -> bool:
+        return n == 0 or odd(n - 1)
+
+    def odd(n: int) -> bool:
+        return n != 0 and even(n - 1)
+
+    assert digest(even) != digest(odd)
+    assert digest(even) == digest(even)
+
+
+def test_damaged_parts_are_written_again(tmp_path: Path) -> None:
+    """A finished folder says which part is missing or damaged; as a partial one, it gets that part again."""
+    asked: dict[str, Any] = {"subject": CUBE, "points": {"n": range(1, 9)}, "metrics": "flops", "block": 2}
+    place = pm.sweep_to(tmp_path / "n", **asked)
+    cut = place / "part-00001.parquet"
+    cut.write_bytes(cut.read_bytes()[:-20])
+    with pytest.raises(pm.PerfModelError, match=r"part-00001\.parquet is damaged"):
+        pm.sweep_to(place, **asked)
+    (place / "part-00000.parquet").unlink()
+    with pytest.raises(pm.PerfModelError, match=r"part-00000\.parquet is missing \(2 files in all\)"):
+        pm.sweep_to(place, **asked)
+    place.rename(tmp_path / "n.partial")
+    found = pandas.read_parquet(pm.sweep_to(place, **asked))
+    assert found["n"].tolist() == list(range(1, 9))
+    assert [each.name for each in tmp_path.iterdir()] == ["n"]
+
+
+def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    """Also where the first has written nothing yet; afterwards nothing of the lock is left."""
+    with alone(tmp_path / "n.partial"), pytest.raises(pm.PerfModelError, match="another run is writing"):
+        pm.sweep_to(tmp_path / "n", CUBE, {"n": [1]})
+    pm.sweep_to(tmp_path / "n", CUBE, {"n": [1]})
+    assert [each.name for each in tmp_path.iterdir()] == ["n"]
+
+
+def test_a_place_that_cannot_be_written_holds_nothing(tmp_path: Path) -> None:
+    """Below a file there can be no folder: the message does not name one."""
+    (tmp_path / "file").write_text("a")
+    with pytest.raises(pm.PerfModelError, match="nothing is written"):
+        pm.sweep_to(tmp_path / "file" / "n", CUBE, {"n": [1]})

@@ -291,3 +291,30 @@ def test_the_table_shares_no_memory_with_the_points(block: int) -> None:
     assert table["n"].tolist() == [7, 128, 192]
     assert points["n"].tolist() == [64, 9, 192]
     assert table["flops"].tolist() == [2 * 8 * 64 * 1, 2 * 8 * 128 * 2, 2 * 8 * 192 * 3]
+
+
+def test_a_lambda_cannot_be_sent_to_another_process() -> None:
+    """The message says what to write instead; a thread takes it."""
+    with ProcessPoolExecutor(1) as executor, pytest.raises(pm.PerfModelError, match="a def at the top of a module"):
+        pm.sweep(lambda n: pm.matmul(n, n, n), {"n": [1, 2]}, metrics="flops", executor=executor)
+    with ThreadPoolExecutor(1) as executor:
+        found = pm.sweep(lambda n: pm.matmul(n, n, n), {"n": [1, 2]}, metrics="flops", executor=executor)
+    assert found["flops"].tolist() == [2 * 1**3, 2 * 2**3]
+
+
+def test_an_executor_that_is_shut_down_takes_no_work() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(pm.PerfModelError, match="takes no work"):
+        pm.sweep(CUBE, {"n": [1, 2]}, metrics="flops", executor=executor)
+
+
+def test_a_missing_value_of_a_table_is_named() -> None:
+    """Not the whole number beside it, which pandas made a float."""
+    with pytest.raises(pm.DimensionError, match="n holds nan, a missing value"):
+        pm.sweep(CUBE, pandas.DataFrame({"n": [1, None]}), metrics="flops")
+
+
+def test_no_machine_at_all_is_refused() -> None:
+    with pytest.raises(pm.PerfModelError, match=r"on=\[\] holds no machine"):
+        pm.sweep(CUBE, {"n": [1]}, on=[])

@@ -264,3 +264,13 @@ class Estimate:
 
     def _repr_latex_(self) -> str:
         return explaining.as_latex(self)
+
+
+def peak_seconds(found: Estimate) -> tuple[Any, Any]:
+    """The seconds for which the busiest compute unit, and memory, work at their peak rates: numbers or formulas.
+
+    >>> from perfmodel import Machine, estimate, matmul
+    >>> peak_seconds(estimate(matmul("n", "n", "n"), Machine(peak=2, bandwidth_bytes_per_s=6), effects="ideal"))
+    (n**3, n**2)
+    """
+    return found._compute_s, found._memory_s

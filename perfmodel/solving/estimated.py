@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
 
 from perfmodel.catalogue import Machine
-from perfmodel.errors import SolveError
+from perfmodel.errors import SolveError, listed
 from perfmodel.estimation import estimate, estimate_many
+from perfmodel.estimation.many import BOUNDS
 from perfmodel.expressions import compile_formula, reals
 from perfmodel.graph.programs import Program
 from perfmodel.solving.domains import sizes_exist, taken_for_granted, where_all
+from perfmodel.solving.exactly import CLOSE
 from perfmodel.solving.integers import Intervals, runs_of
-from perfmodel.solving.quantities import quantities
-from perfmodel.solving.relations import relation_of
+from perfmodel.solving.quantities import peak_seconds_of, quantities
+from perfmodel.solving.relations import Relation, check_words, exact, relation_of
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
 from perfmodel.solving.unknowns import among
 
@@ -24,7 +27,7 @@ _TIME, _WITH_GRID = "time_s", "footprint_bytes"
 def by_estimates(
     made: str, program: Program, chip: Machine | None, unknown: sympy.Symbol, where: Any, effects: Any, tried: Any
 ) -> Solution:
-    """Where a condition on ``time_s`` (and counts) holds among the values of a range.
+    """Where a condition on ``time_s``, rates, fractions and counts holds among the values of a range.
 
     >>> from perfmodel import dims, machine, matmul
     >>> found = by_estimates("solve(...)", matmul("n", 4096, 4096), machine("h100-sxm"), dims("n"),
@@ -35,30 +38,87 @@ def by_estimates(
     import numpy
 
     if chip is None or not isinstance(where, str):
-        raise SolveError(f"{made}: with effects={effects!r} ask in text: where='time_s <= 1e-3', of a machine")
-    if (program.symbols and set(program.symbols) != {unknown}) or not unknown.is_integer:
-        raise SolveError(f"{made}: real estimates take a dimension as the unknown, and values for all others")
+        raise SolveError(
+            f"{made}: with effects={effects!r} ask bound='compute', or in text: where='time_s <= 1e-3', of a machine"
+        )
+    values = _sizes(made, program, unknown, effects, tried)
     seconds = reals(_TIME)
-    names = quantities(program, None) | {
+    relation = relation_of(where, _names(program, chip, seconds))
+    check_words(relation, {unknown, seconds}, _names(program, chip, seconds))
+    seconds_at = _estimated(made, program, chip, unknown, effects, values)[0]
+    compiled = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown, seconds])
+    sides = compiled({unknown.name: values, _TIME: seconds_at})
+    held = relation.compared(_difference(sides["left"], sides["right"]))
+    least = float(numpy.min(seconds_at))
+    return _solution(made, relation, unknown, values, held, tried, f"the least time is {least:.4g} s")
+
+
+def by_bounds(
+    made: str, program: Program, chip: Machine | None, unknown: sympy.Symbol, bound: Any, effects: Any, tried: Any
+) -> Solution:
+    """Where real estimates are bound by compute, by memory or by launches, among the values of a range.
+
+    >>> from perfmodel import dims, machine, matmul
+    >>> by_bounds("solve(...)", matmul("n", "n", "n"), machine("h100-sxm"), dims("n"), "launch", "real",
+    ...           range(1, 8193)).least
+    1
+    """
+    if chip is None:
+        raise SolveError("solve: bound= asks about a machine: solve(p, 'h100-sxm', n, bound='compute')")
+    if bound not in BOUNDS:
+        raise SolveError(f"solve: bound={bound!r}: expected one of {listed(BOUNDS)}")
+    values = _sizes(made, program, unknown, effects, tried)
+    codes = _estimated(made, program, chip, unknown, effects, values)[1]
+    relation = Relation(sympy.Symbol("bound"), "==", sympy.Symbol(bound))
+    others = listed([name for place, name in enumerate(BOUNDS) if (codes == place).any()])
+    held = codes == BOUNDS.index(bound)
+    return _solution(made, relation, unknown, values, held, tried, f"all are bound by {others}")
+
+
+def _names(program: Program, chip: Machine, seconds: sympy.Symbol) -> dict[str, Callable[[], Any]]:
+    """The quantities by name, those of an estimate as formulas of its seconds."""
+    return quantities(program, chip) | {
         _TIME: lambda: seconds,
         "flops_per_s": lambda: sympy.sympify(program.flops, strict=True) / seconds,
         "bytes_per_s": lambda: sympy.sympify(program.bytes, strict=True) / seconds,
+        "fraction_of_peak": lambda: peak_seconds_of(program, chip) / seconds,
+        "fraction_of_bandwidth": lambda: (
+            sympy.sympify(program.bytes, strict=True) / exact(chip.bandwidth_bytes_per_s) / seconds
+        ),
     }
-    relation = relation_of(where, names)
+
+
+def _sizes(made: str, program: Program, unknown: sympy.Symbol, effects: Any, tried: Any) -> Any:
+    """The values of the range at which the program's sizes exist."""
+    import numpy
+
+    if (program.symbols and set(program.symbols) != {unknown}) or not unknown.is_integer:
+        raise SolveError(f"{made}: real estimates take a dimension as the unknown, and values for all others")
     values = numpy.asarray(tried, dtype="int64")
     values = values[_inside(values, where_all(sizes_exist(program), unknown))]
     if not len(values):
         raise SolveError(f"{made}: no value of the range is a size of the program")
-    seconds_at = _seconds(made, program, chip, unknown, effects, values)
-    compiled = compile_formula({"difference": relation.difference}, symbols=[unknown, seconds])
-    held = relation.compared(compiled({unknown.name: values, _TIME: seconds_at})["difference"])
-    intervals = runs_of(values, held)
+    return values
+
+
+def _difference(left: Any, right: Any) -> Any:
+    """left - right, and 0 where they differ by less than floats of such a size tell."""
+    import numpy
+
+    scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
+    return numpy.where(numpy.abs(left - right) <= float(CLOSE) * scale, 0, left - right)
+
+
+def _solution(
+    made: str, relation: Relation, unknown: sympy.Symbol, values: Any, held: Any, tried: Any, nearest: str
+) -> Solution:
+    import numpy
+
+    intervals = runs_of(values, numpy.broadcast_to(held, values.shape))
     searched = (int(values[0]), int(values[-1]))
-    least = float(numpy.min(seconds_at))
-    reason = "" if intervals else f"no value of {searched[0]} .. {searched[1]}: the least time is {least:.4g} s"
+    reason = "" if intervals else f"no value of {searched[0]} .. {searched[1]}: {nearest}"
     answer = whole_answer(unknown, intervals)
-    given = among(unknown, tried)
-    return Solution(made, unknown, relation, EXHAUSTIVE, intervals, (), answer, reason, searched, given)
+    return Solution(made, unknown, relation, EXHAUSTIVE, intervals, (), answer, reason, searched, among(unknown, tried))
 
 
 def _inside(values: Any, intervals: Intervals) -> Any:
@@ -70,15 +130,16 @@ def _inside(values: Any, intervals: Intervals) -> Any:
     return found
 
 
-def _seconds(made: str, program: Program, chip: Machine, unknown: sympy.Symbol, effects: Any, values: Any) -> Any:
-    """The time at each value; where a loop of the program is dropped, its estimate by itself."""
+def _estimated(made: str, program: Program, chip: Machine, unknown: sympy.Symbol, effects: Any, values: Any) -> Any:
+    """The times and the codes of bounds; where a loop of the program is dropped, those of its estimate by itself."""
     found = estimate_many(program, chip, {unknown.name: values}, effects=effects)
     if found.unknown:
         raise SolveError(f"{made}: no time without a rate: {found.unknown[0]}")
     granted = taken_for_granted(program, _WITH_GRID)
     beyond = ~_inside(values, where_all(granted, unknown)) if granted else []
-    seconds = found.time_s.copy()
+    seconds, codes = found.time_s.copy(), found.bound_codes.copy()
     for place, value in enumerate(values.tolist()):
         if len(beyond) and beyond[place]:
-            seconds[place] = estimate(program.at({unknown.name: value}), chip, effects=effects).time_s
-    return seconds
+            alone = estimate(program.at({unknown.name: value}), chip, effects=effects)
+            seconds[place], codes[place] = alone.time_s, BOUNDS.index(alone.bound)
+    return seconds, codes

@@ -10,6 +10,7 @@ import sympy
 from perfmodel.errors import SolveError
 from perfmodel.solving.relations import Relation
 
+CLOSE = sympy.Rational(1, 10**12)  # sides that differ by less, for their size, are equal in floats
 _MOST_TERMS = 2**17
 
 
@@ -39,7 +40,17 @@ def holds_at(relation: Relation, unknown: sympy.Symbol, value: Any) -> bool:
     [False, False, True]
     """
     difference = difference_at(relation, unknown, value)
-    return difference is not None and relation.holds(difference)
+    if difference is None:
+        return False
+    return relation.holds(0 if relation.rounded and _is_close(relation, unknown, value, difference) else difference)
+
+
+def _is_close(relation: Relation, unknown: sympy.Symbol, value: Any, difference: Any) -> bool:
+    """Whether the sides of a relation that holds a float differ by no more than rounding to a float does."""
+    sides = [
+        difference_at(Relation(side, "==", sympy.S.Zero), unknown, value) for side in (relation.left, relation.right)
+    ]
+    return None not in sides and bool(abs(difference) <= CLOSE * max(abs(side) for side in sides))
 
 
 def _sums(expr: sympy.Expr, unknown: sympy.Symbol, value: Any) -> dict[Any, Any]:

@@ -78,7 +78,8 @@ def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) ->
                 intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
     else:
         intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
-    nothing = "no whole number" if searched is None else f"no value of {searched[0]} .. {searched[1]}"
+    ends = searched if searched is not None else (least, most) if tried is not None else None
+    nothing = "no whole number" if ends is None else f"no value of {ends[0]} .. {ends[1]}"
     reason = "" if intervals else _never(relation, unknown, crossings, nothing)
     answer = whole_answer(unknown, intervals)
     given = () if tried is None else among(unknown, tried)

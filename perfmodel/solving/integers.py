@@ -14,7 +14,7 @@ import sympy
 
 from perfmodel.errors import PerfModelError, SolveError
 from perfmodel.expressions import LARGEST_SIZE, compile_formula
-from perfmodel.solving.exactly import difference_at, holds_at
+from perfmodel.solving.exactly import CLOSE, difference_at, holds_at
 from perfmodel.solving.pieces import pieces_of, poles, roots
 from perfmodel.solving.relations import Relation
 
@@ -34,6 +34,8 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least
+    if relation.rounded:  # a crossing may be so close to the whole number beside it that they count as equal
+        cuts = _ascending({*cuts, *[sympy.floor(cut) + beside for cut in cuts for beside in (0, 1)]})
     for cut in cuts:
         whole = int(sympy.floor(cut))
         for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):
@@ -219,7 +221,10 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     if whole:
         return held
     scale = numpy.maximum(numpy.abs(left), numpy.abs(right))
-    close = numpy.flatnonzero(numpy.abs(left - right) <= 1e-12 * scale)
+    close = numpy.flatnonzero(numpy.abs(left - right) <= float(CLOSE) * scale)
+    if relation.rounded:
+        held[close] = relation.holds(0)
+        return held
     _few(relation, unknown, len(close), MOST_CLOSE)
     for place in close.tolist():
         held[place] = exactly(int(tried[place]))

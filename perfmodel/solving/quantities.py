@@ -85,8 +85,7 @@ class _Ideal:
 
     @property
     def fraction_of_peak(self) -> Any:
-        busy = [_sum(_busy(each)[0]) * _times(each) for each in self._estimate().kernels]
-        return _sum(busy) / self.time_s
+        return peak_seconds_of(self._program, self._chip) / self.time_s
 
 
 def seconds_of(found: Estimate) -> Any:
@@ -97,6 +96,17 @@ def seconds_of(found: Estimate) -> Any:
     {n}
     """
     return _sum([sympy.Max(*functools.reduce(operator.iadd, _busy(each), [])) * _times(each) for each in found.kernels])
+
+
+def peak_seconds_of(program: Program, chip: Machine) -> Any:
+    """The seconds for which the busiest compute unit of each kernel works at its peak, as an exact formula.
+
+    >>> from perfmodel import Machine, matmul
+    >>> peak_seconds_of(matmul("n", "n", "n"), Machine(peak=4, bandwidth_bytes_per_s=6))
+    n**3/2
+    """
+    kernels = estimate(program, chip, effects="ideal").kernels
+    return _sum([sympy.Max(*(_busy(each)[0] or [sympy.S.Zero])) * _times(each) for each in kernels])
 
 
 def _times(kernel: KernelEstimate) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import sympy
@@ -30,6 +30,7 @@ class Relation(NamedTuple):
     left: sympy.Expr
     sign: str
     right: sympy.Expr
+    rounded: bool = False  # whether it holds a float, as a measured time is: sides within 1e-12 count as equal
 
     @property
     def difference(self) -> sympy.Expr:
@@ -78,7 +79,9 @@ class Relation(NamedTuple):
 def relation_of(given: Any, names: Mapping[str, Callable[[], Any]] | None = None) -> Relation:
     """A relation from a sympy relation or from text; ``names`` gives the formulas that words in text stand for.
 
-    Other words in text are symbols of dimensions. Numbers are taken as they are written: 1e-3 is 1/1000.
+    Other words in text are symbols of dimensions. Numbers are taken as they are written: 1e-3 is 1/1000; where one is
+    a fraction, sides that differ by less than 1e-12 of their size count as equal, so that a time that was estimated,
+    and rounded to a float, leads back to its size.
     ``SolveError`` where it is no relation, ``ExpressionError`` where text cannot be read.
 
     >>> print(relation_of("time_s <= 1e-3", {"time_s": lambda: sympy.Symbol("n") / 7}))
@@ -94,7 +97,8 @@ def relation_of(given: Any, names: Mapping[str, Callable[[], Any]] | None = None
         raise SolveError(
             f"solve: expected a relation such as 2*n**2 <= 80e9, sympy.Eq(a, b) or 'time_s <= 1e-3', got {given!r}"
         )
-    return _checked(Relation(exact(given.lhs), given.rel_op, exact(given.rhs)))
+    rounded = any(not float(each).is_integer() for each in given.atoms(sympy.Float))
+    return _checked(Relation(exact(given.lhs), given.rel_op, exact(given.rhs), rounded))
 
 
 def _checked(relation: Relation) -> Relation:
@@ -135,7 +139,8 @@ def _read(text: str, names: Mapping[str, Callable[[], Any]]) -> Relation:
             f"solve: where={text!r}: expected one comparison (<=, >=, <, > or ==), such as 'time_s <= 1e-3'"
         )
     left, right = (_side(each, text, names) for each in (tree.left, tree.comparators[0]))
-    return _checked(Relation(left, _SIGNS[type(tree.ops[0])], right))
+    floats = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and type(each.value) is float]
+    return _checked(Relation(left, _SIGNS[type(tree.ops[0])], right, not all(each.is_integer() for each in floats)))
 
 
 def _side(node: ast.expr, text: str, names: Mapping[str, Callable[[], Any]]) -> sympy.Expr:
@@ -151,16 +156,31 @@ def _side(node: ast.expr, text: str, names: Mapping[str, Callable[[], Any]]) -> 
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and not node.keywords:
         return _CALLS[node.func.id](*(_side(each, text, names) for each in node.args))
     raise ExpressionError(
-        f"solve: where={text!r}: cannot read {ast.unparse(node)!r}; there are numbers, names, + - * / ** and "
+        f"solve: where={text!r}: cannot read {ast.unparse(node)!r}; there are numbers, names, + - * / // % ** and "
         f"{listed(_CALLS)}"
     )
 
 
 def _symbol(name: str, names: Mapping[str, Callable[[], Any]]) -> sympy.Symbol:
+    if name.lower() in ("inf", "infinity", "nan"):
+        raise SolveError(f"solve: where: {name} is no number to compare with")
     near = did_you_mean(name, names)
     if near and names:
         raise ExpressionError(f"solve: where: no quantity {name!r}{near}; there are {listed(names)}")
     return dimension(name)
+
+
+def check_words(relation: Relation, known: Collection[sympy.Symbol], names: Collection[str]) -> None:
+    """``ExpressionError`` for a word of a condition that is neither a symbol of the question nor a quantity.
+
+    >>> check_words(relation_of("foo <= 3"), [], ["flops", "bytes"])
+    Traceback (most recent call last):
+    perfmodel.errors.ExpressionError: solve: where: no quantity 'foo'; there are flops, bytes
+    """
+    strange = sorted({each.name for each in relation.difference.free_symbols} - {each.name for each in known})
+    if strange:
+        near = did_you_mean(strange[0], names)
+        raise ExpressionError(f"solve: where: no quantity {strange[0]!r}{near}; there are {listed(names)}")
 
 
 def _combined(node: ast.BinOp, text: str, names: Mapping[str, Callable[[], Any]]) -> sympy.Expr:
@@ -173,6 +193,10 @@ def _combined(node: ast.BinOp, text: str, names: Mapping[str, Callable[[], Any]]
         return left * right
     if isinstance(node.op, ast.Div) and right != 0:
         return left / right
+    if isinstance(node.op, ast.FloorDiv) and right != 0:
+        return sympy.floor(left / right)
+    if isinstance(node.op, ast.Mod) and right != 0:
+        return left - right * sympy.floor(left / right)
     if isinstance(node.op, ast.Pow) and right.is_Integer and abs(right) <= _LARGEST_EXPONENT and _small(left, right):
         return left**right
     raise ExpressionError(f"solve: where={text!r}: cannot read {ast.unparse(node)!r}")

@@ -13,6 +13,7 @@ from perfmodel.showing import Text, plain, plain_dict
 from perfmodel.solving.relations import Relation
 
 _MOST_WRITTEN = 8  # intervals that are shown one by one
+_MOST_SORTED = 256  # intervals whose relations sympy puts in its order
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
 
@@ -190,9 +191,24 @@ def whole_answer(unknown: sympy.Symbol, intervals: tuple[tuple[int, int | None],
     >>> whole_answer(n, ((1, 4), (9, None)))
     (n >= 9) | (n <= 4)
     """
+    if len(intervals) > _MOST_SORTED:
+        return _joint(sympy.Or, [_between_unsorted(unknown, first, last) for first, last in intervals])
     if len(intervals) > _MOST_WRITTEN:
         return sympy.Or(*[_between(unknown, *each, plainly=True) for each in intervals], evaluate=False)
     return sympy.Or(*[_between(unknown, first, last) for first, last in intervals])
+
+
+def _between_unsorted(unknown: sympy.Symbol, first: int, last: int | None) -> Any:
+    """An interval without sympy's own ordering of its parts, which takes most of the time of a long answer."""
+    ends = ((sympy.Ge, first), (sympy.Le, last))
+    parts = [sympy.Basic.__new__(kind, unknown, sympy.Integer(end)) for kind, end in ends if end is not None]
+    return _joint(sympy.And, parts) if len(parts) > 1 else parts[0]
+
+
+def _joint(join: Any, parts: list[Any]) -> Any:
+    found = sympy.Basic.__new__(join, *parts)
+    found._argset = frozenset(parts)
+    return found
 
 
 def real_answer(

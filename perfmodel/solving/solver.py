@@ -15,11 +15,11 @@ from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.solving.bits import bits_asked, by_bits
 from perfmodel.solving.domains import steady, taken_for_granted, within_domain
-from perfmodel.solving.estimated import by_estimates
+from perfmodel.solving.estimated import by_bounds, by_estimates
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.quantities import bound_relation, fits_relation, quantities
-from perfmodel.solving.relations import Relation, relation_of
+from perfmodel.solving.relations import Relation, check_words, relation_of
 from perfmodel.solving.solutions import Solution
 from perfmodel.solving.unknowns import ESTIMATED, prepared, range_of, unknown_of
 
@@ -43,11 +43,13 @@ def solve(
     in which every tensor is stored, or "W.bits", in which W is.
     In ``where`` stand counts (flops, bytes, memory_bytes, footprint_bytes, ...), times and rates (time_s,
     flops_per_s, bytes_per_s, fraction_of_peak, fraction_of_bandwidth) and facts (capacity_bytes, ...).
+    Beside a fraction such as a measured time, sides within 1e-12 of each other count as equal.
 
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
     unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range, 1 .. 2^14 unless said. ``SolveError`` where the question cannot be asked.
+    estimated at each value of the range, 1 .. 2^14 unless said (bound="launch" is known there too). ``SolveError``
+    where the question cannot be asked.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -74,16 +76,28 @@ def solve(
             raise SolveError(f"{made}: bits are solved for with ideal times, not effects={effects!r}")
         return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
     program = prepared(subject, symbol)
-    if effects != "ideal":
+    if effects != "ideal" and bound is not None:
+        return by_bounds(made, program, chip, symbol, bound, effects, range_of(within, ESTIMATED))
+    if effects != "ideal" and not fits:  # which no effect changes
         return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
-    return _by_formulas(made, program, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within)
+    return _by_formulas(
+        made, program, chip, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within
+    )
 
 
 def _by_formulas(
-    made: str, program: Program, symbol: sympy.Symbol, asked: Callable[[Program], Relation], where: Any, within: Any
+    made: str,
+    program: Program,
+    chip: Machine | None,
+    symbol: sympy.Symbol,
+    asked: Callable[[Program], Relation],
+    where: Any,
+    within: Any,
 ) -> Solution:
     """The solution of the relation that a program's formulas make, within the domain of those formulas."""
     relation, words = asked(program), where if isinstance(where, str) else ""
+    if words and not relation.difference.has(symbol):
+        check_words(relation, program.symbols, quantities(program, chip))
     moves = any(each.difference.has(symbol) for each in taken_for_granted(program, words))
     if moves and symbol.is_integer and not relation.difference.free_symbols:
         found = steady(made, relation, symbol)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -105,7 +107,7 @@ def _test(node: ast.expr, text: str, names: Mapping[str, Any]) -> Callable[[Mapp
 
 def _side(node: ast.expr, names: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Any]:
     """One side of a comparison as a function of arrays: exact where it is whole."""
-    formula = sympy.sympify(parse_size(ast.unparse(node), "where"), strict=True)
+    formula = sympy.sympify(parse_size(ast.unparse(_Decimals().visit(node)), "where"), strict=True)
     for symbol in formula.free_symbols:
         if symbol.name not in names:
             near = did_you_mean(symbol.name, names)
@@ -117,3 +119,13 @@ def _side(node: ast.expr, names: Mapping[str, Any]) -> Callable[[Mapping[str, An
         return lambda sizes: number
     compiled = compile_formula(formula)
     return lambda sizes: compiled({name: sizes[name] for name in compiled.symbols})
+
+
+class _Decimals(ast.NodeTransformer):
+    """Writes 1.5 as 3/2, which sizes in text may hold."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if type(node.value) is not float or not math.isfinite(node.value) or node.value.is_integer():
+            return node
+        exact = Fraction(repr(node.value))
+        return ast.BinOp(ast.Constant(exact.numerator), ast.Div(), ast.Constant(exact.denominator))

@@ -10,7 +10,8 @@ import sympy
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
-from perfmodel.estimation import Estimates, prepared
+from perfmodel.estimation import Estimates, estimate, prepared
+from perfmodel.estimation.values import peak_seconds
 from perfmodel.expressions import as_expression, compile_formula
 from perfmodel.graph.programs import Program
 
@@ -34,11 +35,13 @@ COUNTS = (
 )  # fmt: skip
 TIMES = (
     "time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "is_least", "tile_m", "tile_n", "tile_splits",
+    "fraction_of_peak", "fraction_of_bandwidth",
 )  # fmt: skip
 DEFAULT_COUNTS = ("flops", "bytes", "intensity")
 DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s", "bound")
 _RATES = {"flops_per_s": "flops", "bytes_per_s": "bytes"}
 _ready = lru_cache(maxsize=32)(prepared)
+_FRACTIONS = ("fraction_of_peak", "fraction_of_bandwidth")  # in the order of ``peak_seconds``
 _TILES = {"tile_m": "m", "tile_n": "n", "tile_splits": "splits"}
 
 
@@ -155,6 +158,9 @@ def _columns(
     found: dict[str, Any] = {}
     for name in {_RATES.get(name, name) for name in metrics} & set(COUNTS):
         found[name] = _counted(getattr(program, name), sizes, count)
+    if chip is not None and set(metrics) & set(_FRACTIONS):
+        at_peak = peak_seconds(estimate(program, chip, effects="ideal"))
+        found |= {name: _counted(each, sizes, count) for name, each in zip(_FRACTIONS, at_peak, strict=True)}
     if chip is not None and set(metrics) & set(TIMES):
         ready = _ready if sizes else prepared  # a program with sizes comes again, block after block
         timed = ready(program, chip, asked.effects, asked.protocol, tile=asked.tile).at(sizes)
@@ -174,11 +180,11 @@ def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -
         return timed.bound_codes
     if name == "is_least":
         return numpy.full(count, bool(timed.unknown))
-    if name not in _RATES:
+    if name not in _RATES and name not in _FRACTIONS:
         return _filled(getattr(timed, name), count)
     seconds = _filled(timed.time_s, count)
     with numpy.errstate(divide="ignore", invalid="ignore"):
-        return counts[_RATES[name]] / seconds
+        return counts[_RATES.get(name, name)] / seconds
 
 
 def _counted(formula: Any, sizes: Mapping[str, Any], count: int) -> Any:

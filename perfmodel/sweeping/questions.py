@@ -133,6 +133,9 @@ def valued(program: Program, names: Iterable[str]) -> list[str]:
 def _taken(name: str, values: Any, places: Any) -> Any:
     """The sizes at some places; ``DimensionError`` where a size is no whole number."""
     if not hasattr(values, "dtype"):
+        missing = [each for each in values if each is None or each != each]
+        if missing:
+            raise DimensionError(f"sweep: {name} holds {missing[0]!r}, a missing value; a size is a whole number")
         bad = next((each for each in values if type(each) is not int), values[0])
         raise DimensionError(f"sweep: {name} = {bad!r}: a size is a whole number")
     return values if places is None else values[places]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,8 @@ def question(
     """
     found = points_of(points, zipped)
     chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    if on is not None and not chips:
+        raise PerfModelError(f"sweep: on={on!r} holds no machine; without on= there are counts alone")
     if MACHINE in found.names:
         raise LabelError("sweep: machines are swept by on=[...], not as an axis")
     if isinstance(subject, Program):
@@ -169,11 +173,36 @@ def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterat
     waiting: deque[Any] = deque()
     try:
         for start, stop in spans:
-            waiting.append(executor.submit(asked.part(start, stop).answer, 0, stop - start))
+            part = asked.part(start, stop)
+            waiting.append((part, _submitted(executor, part, stop - start)))
             if len(waiting) >= _IN_FLIGHT:
-                yield waiting.popleft().result()
+                yield _result(*waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(*waiting.popleft())
     finally:  # where one fails, or nobody waits any more, the rest need not be done
-        for each in waiting:
+        for _, each in waiting:
             each.cancel()
+
+
+def _submitted(executor: Any, part: Question, count: int) -> Any:
+    try:
+        return executor.submit(part.answer, 0, count)
+    except RuntimeError as error:  # it is shut down, or a worker of it died
+        raise PerfModelError(f"sweep: executor={executor!r} takes no work: {error}") from error
+
+
+def _result(part: Question, future: Any) -> Any:
+    """What a worker answers; ``PerfModelError`` where the question cannot be sent to it, or the worker is gone."""
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise PerfModelError(f"sweep: the executor broke off: {error or 'cancelled'}") from error
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        try:
+            pickle.dumps(part)
+        except Exception as why:
+            raise PerfModelError(
+                f"sweep: what is asked cannot be sent to another process ({why}): a function has to be a def at the "
+                "top of a module, no lambda and not within another function; or take a ThreadPoolExecutor"
+            ) from error
+        raise
