@@ -134,14 +134,15 @@ def page(frame: Any) -> Iterator[str]:
         lambda each: (each.row.extra.get("fw", "").partition("-")[0], each.row.dtype),
         ("framework", "format"),
     )
-    yield "\n## Names that are several products\n"
-    yield "With one of the products taken (" + ", ".join(f"{a} as `{b}`" for a, b in TAKEN_FOR.items()) + "):\n"
-    taken = pm.validate(frame[frame["gpu"].isin(TAKEN_FOR)], chips=TAKEN_FOR)
-    yield by(
-        taken.answers,
-        lambda each: (each.row.source, each.chip, each.op, each.row.dtype),
-        ("source", "chip", "op", "format"),
-    )
+    several = frame[frame["gpu"].isin(TAKEN_FOR)]
+    if len(several):
+        yield "\n## Names that are several products\n"
+        yield "With one of the products taken (" + ", ".join(f"{a} as `{b}`" for a, b in TAKEN_FOR.items()) + "):\n"
+        yield by(
+            pm.validate(several, chips=TAKEN_FOR).answers,
+            lambda each: (each.row.source, each.chip, each.op, each.row.dtype),
+            ("source", "chip", "op", "format"),
+        )
     yield "\n## Rows without an estimate\n"
     yield table(("rows", "why"), [(number, reason.replace("|", "\\|")) for reason, number in found.reasons.items()])
 

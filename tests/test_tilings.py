@@ -20,10 +20,10 @@ def test_labels_and_sizes_come_in_the_order_of_the_cuts() -> None:
 
 def test_resizing_changes_every_size_and_nothing_else() -> None:
     """Tiles and the room of the level are sizes; the level, the spill and the buffers stay."""
-    half = TILING.resized(lambda size: size // 2)
+    half = TILING.resized(lambda size, what: size // 2)
     assert half.sizes == (64, 32, 16, 2048)
     assert (half.level, half.spill, half.buffers, half.labels) == ("l2", ("C",), 2, TILING.labels)
-    assert Tiling("l2", (Cut("m", 128),)).resized(lambda size: size // 2).capacity_bytes is None
+    assert Tiling("l2", (Cut("m", 128),)).resized(lambda size, what: size // 2).capacity_bytes is None
 
 
 def test_renaming_changes_labels_and_spilled_tensors() -> None:
@@ -36,7 +36,7 @@ def test_symbols_are_bound() -> None:
     """A tile of T, at T = 16."""
     t = pm.dims("T")
     symbolic = Tiling(grid=(Cut("m", t),), capacity_bytes=4 * t)
-    assert symbolic.resized(lambda size: bind(size, {t: 16})).sizes == (16, 4 * 16)
+    assert symbolic.resized(lambda size, what: bind(size, {t: 16})).sizes == (16, 4 * 16)
 
 
 LABELS = st.lists(st.sampled_from("mnkq"), unique=True)
