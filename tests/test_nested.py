@@ -174,3 +174,20 @@ def test_nested_tiles_count_as_they_run_and_return_the_same_values(data: st.Data
         for item in [item for found in kernels for item in found if item.elements != 0]:
             formula[item.tensor, item.direction] = formula.get((item.tensor, item.direction), 0) + item.elements
         assert formula == counted(run, level)
+
+
+def test_a_ragged_tile_that_only_the_middle_level_cuts_is_issued_whole() -> None:
+    """9 rows in outer tiles of 4 and inner ones of 2 are 5 inner tiles, the last with one row: 10 rows are issued."""
+    p = pm.tile(pm.matmul("m", 2, 2), stream={"k": 1}, level="registers")
+    p = pm.tile(pm.tile(p, m=2, level="shared"), stream={"m": 4}, level="l2")
+    assert p.at(m=9).issued_flops == 2 * (5 * 2) * 2 * 2
+    assert pm.evaluate(p.issued_flops, m=9) == 2 * (5 * 2) * 2 * 2
+    assert p.at(m=9).flops == 2 * 9 * 2 * 2
+
+
+def test_an_inner_tile_that_holds_the_outer_one_issues_no_more_than_it() -> None:
+    """Rows in outer tiles of 1, and inner ones of 2 at two levels, which cut nothing: m rows are issued."""
+    p = pm.tile(pm.matmul("m", 2, 2), stream={"m": 2}, level="registers")
+    p = pm.tile(pm.tile(p, stream={"m": 2}, level="shared"), m=1, level="l2")
+    for rows in (1, 3):
+        assert p.at(m=rows).issued_flops == pm.evaluate(p.issued_flops, m=rows) == 2 * rows * 2 * 2

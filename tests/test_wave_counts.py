@@ -204,3 +204,14 @@ def test_units_by_the_name_of_a_machine_are_its_units(name: str) -> None:
     with pytest.raises(pm.MachineError, match="several products"):
         pm.waves(264, units="h100")
     assert str(pm.waves(264, units="n - 1").units) == "n - 1"
+
+
+def test_more_units_of_the_same_peak_in_all_may_be_slower() -> None:
+    """The tempting law is false: 108 blocks fill 108 units at once; on 120 slower ones 12 units idle.
+
+    With the same peak in all, a unit of 120 takes 120/108 times as long for its block.
+    """
+    few, many = pm.waves(108, units=108), pm.waves(108, units=120)
+    assert (few.waves, many.waves) == (1, 1)
+    assert many.waves * 120 > few.waves * 108
+    assert many.wave_fill < few.wave_fill

@@ -135,27 +135,36 @@ class Nested:
 
     def _inside(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> Tiled | Nested:
         """The tiles inside one tile; along ``whole`` labels its innermost tiles are issued in full."""
-        inner = self._cutting(segment, spot, whole)
+        inner = self._cutting(segment, spot)
         seen = {label: interval for space in segment.spaces for label, interval in space.items()}
-        trips = [self.tiled.trips[label] for label in sorted(whole)]
-        trips = [trip for trip in trips if trip.label in seen and at_most(spot.length(seen[trip.label]), trip.size)]
-        full = tuple([Cut(trip.label, trip.size) for trip in trips if isinstance(trip.size, int)])
+        deeper = {label for tiling in inner for label in tiling.labels}
+        one = [label for label in self._sizes if label not in {*self.tiled.trips, *deeper}]  # which one tile holds
+        full = [Cut(label, self._sizes[label]) for label in (*sorted(whole), *one)]
+        full = [cut for cut in full if isinstance(cut.size, int) and cut.label in seen]
+        full = [cut for cut in full if at_most(spot.length(seen[cut.label]), cut.size)]
         last = replace(inner[-1], grid=(*inner[-1].grid, *full))
         return inside_tile(segment, spot, self.tiled.kernel.name, (*inner[:-1], last))
 
+    @cached_property
+    def _sizes(self) -> dict[str, Size]:
+        """The sizes of the outer tiles, those of one tile included."""
+        return {cut.label: cut.size for cut in (*self.tiled.tiling.grid, *self.tiled.tiling.stream)}
+
     def _covers(self, cut: Cut) -> bool:
         """Whether a tile inside holds all of an outer one at any size: it cuts nothing."""
-        trip = self.tiled.trips.get(cut.label)
-        return trip is not None and at_most(trip.size, cut.size)
+        return cut.label in self._sizes and at_most(self._sizes[cut.label], cut.size)
 
-    def _cutting(self, segment: Segment, spot: Spot, whole: frozenset[str]) -> list[Tiling]:
-        """The levels inside without what cuts nothing of tiles whose lengths are symbols and do not show it."""
-        labels = set(spot.lengths) - whole
-        if not labels:
+    def _cutting(self, segment: Segment, spot: Spot) -> list[Tiling]:
+        """The levels inside without what cuts nothing of an outer tile, because it holds all of one.
+
+        A label that a reduction sees in full is not the outer tile's: there it may be cut.
+        """
+        covering = {cut.label for each in self.inner for cut in (*each.grid, *each.stream) if self._covers(cut)}
+        if not covering:
             return list(self.inner)
         ops = segment.kernel(spot, self.kernel.name).ops
-        lengths = {axis.label: axis.extent for op in ops for axis in op.space}  # of labels that are not cut: all
-        own = {label for label in labels if lengths.get(label) == spot.lengths[label]}
+        lengths = {axis.label: axis.extent for op in ops for axis in op.space}
+        own = {label for label in covering if self._is_own(label, lengths.get(label), spot)}
         found = []
         for tiling in self.inner:
             cuts = [cut for cut in (*tiling.grid, *tiling.stream) if cut.label in own]
@@ -163,6 +172,12 @@ class Nested:
             found.append(tiling.within(set(tiling.labels) - idle))
             own -= set(found[-1].labels)  # what a level cuts, it decides for those inside it
         return found
+
+    def _is_own(self, label: str, length: Size | None, spot: Spot) -> bool:
+        """Whether a label of an outer tile's ops is as long as the tile, and not as its whole extent."""
+        if label in spot.lengths:
+            return length == spot.lengths[label]
+        return length is not None and at_most(length, self._sizes[label])
 
     def works(self) -> tuple[Work, ...]:
         """The work of every innermost tile together."""
