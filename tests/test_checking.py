@@ -47,3 +47,19 @@ def test_a_size_that_is_said_again_is_no_other() -> None:
     """s is 2, padded to 4: said as it is, and other labels as one likes."""
     p = pm.pad(pm.pool2d(height=4, width=4, channels=2, kernel=2), s=4)
     assert pm.check(p, {"s": 2, "c": 5}).sizes["c"] == 5
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(6, 4, 5), (7, 7, 7), (9, 5, 16)])
+def test_a_tile_that_holds_the_one_around_it_holds_it_in_a_small_run_too(m: int, n: int, k: int) -> None:
+    """Blocks of half of k add in memory; a tile inside that holds a block's k cuts nothing, whatever the size."""
+    outer = pm.tile(pm.matmul(m, n, k), grid={"m": 2, "n": 2}, stream={"batch": 2}, level="l2")
+    halves = pm.split(outer, combine="atomic", k=2)
+    assert pm.check(pm.tile(halves, grid={"k": -(-k // 2) + 1}, stream={"m": 3}))
+    with pytest.raises(pm.TransformError, match=r"'matmul' reduces 'k', which is in the grid"):
+        pm.tile(halves, grid={"k": -(-k // 2) - 1}, stream={"m": 3})
+
+
+def test_a_tile_of_a_symbol_holds_the_same_one_around_it_in_a_small_run_too() -> None:
+    """Both levels are t long: none of the inner tiles is smaller, so it may stand in the grid of what adds up k."""
+    p = pm.tile(pm.matmul(8, 8, "k"), grid={"k": "t"}, atomic=["k"], level="l2")
+    assert pm.check(pm.tile(p, grid={"k": "t"}, stream={"m": 3}))

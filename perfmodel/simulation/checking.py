@@ -17,6 +17,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.graph.rebinding import Measure, changed_kernels, joined_measures, measures
 from perfmodel.graph.repeating import Repetition, carried, runs_of
 from perfmodel.graph.resizing import paddings_of, resized_kernels
+from perfmodel.graph.spans import at_most
 from perfmodel.graph.splits import bound_indices
 from perfmodel.graph.tilings import Cut, Tiling
 from perfmodel.simulation.agreeing import compared
@@ -215,25 +216,29 @@ def _at(program: Program, sizes: Mapping[str, int]) -> Program:
     kernels = resized_kernels(changed_kernels(program.kernels, op), sizes, carried(program.loops))
     loops = tuple([loop.resized(fewer) for loop in program.loops])
     shrunk = [
-        replace(kernel, tiles=tuple([_small_tiles(before, level) for level in range(len(kernel.tiles))]))
+        replace(kernel, tiles=_small_tiles(before))
         for before, kernel in zip(program.kernels, _repeated(kernels, program.loops, loops), strict=True)
     ]
     return replace(program, kernels=tuple(shrunk), loops=loops, parent=None, step="")
 
 
-def _small_tiles(kernel: Kernel, level: int) -> Tiling:
-    """The tiles of a level, small; one that cuts nothing, as large as its label, goes on cutting nothing."""
-    extents = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
+def _small_tiles(kernel: Kernel) -> tuple[Tiling, ...]:
+    """The tiles of all levels, small; one that cuts nothing of its label, or of the tile around, goes on so."""
+    around: dict[str, tuple[Size, int]] = {a.label: (a.extent, MOST_POINTS) for op in kernel.ops for a in op.space}
 
-    def small(cut: Cut) -> Cut:
-        most, sizes = _largest_tile(kernel, level, _shared(kernel, cut.label)), (cut.size, extents[cut.label])
-        if isinstance(sizes[0], int) and isinstance(sizes[1], int) and sizes[0] >= sizes[1]:
-            return cut._replace(size=MOST_POINTS)
-        return cut._replace(size=min(cut.size, most) if isinstance(cut.size, int) else most)
+    def small(cut: Cut, level: int) -> Cut:
+        held, shown = around[cut.label]
+        if at_most(held, cut.size):
+            return cut._replace(size=shown)
+        most = _largest_tile(kernel, level, _shared(kernel, cut.label))
+        around[cut.label] = (cut.size, min(cut.size, most) if isinstance(cut.size, int) else most)
+        return cut._replace(size=around[cut.label][1])
 
-    tiling = kernel.tiles[level]
-    grid, stream = [tuple([small(cut) for cut in cuts]) for cuts in (tiling.grid, tiling.stream)]
-    return replace(tiling, grid=grid, stream=stream, capacity_bytes=None)
+    found = []
+    for level, tiling in enumerate(kernel.tiles):
+        grid, stream = [tuple([small(cut, level) for cut in cuts]) for cuts in (tiling.grid, tiling.stream)]
+        found.append(replace(tiling, grid=grid, stream=stream, capacity_bytes=None))
+    return tuple(found)
 
 
 def _small_padding(padding: Padding, sizes: Mapping[str, int]) -> Padding:
