@@ -315,6 +315,13 @@ def test_a_level_is_none_that_is_misspelt(level: str) -> None:
     assert pm.tile(pm.matmul(8, 8, 8), m=4, level="cluster").kernels[0].tiles[0].level == "cluster"
 
 
+def test_an_option_that_is_misspelt_is_named() -> None:
+    """What is no label may have been meant as any option."""
+    for option in ("atomic", "buffers", "capacity_bytes", "spill"):
+        with pytest.raises(pm.LabelError, match=rf"has no label '{option[:-1]}'; .* \(did you mean '{option}'\?\)"):
+            pm.tile(pm.matmul(8, 8, 8), m=4, **{option[:-1]: 2})
+
+
 def test_a_label_is_given_once() -> None:
     """Neither size wins silently."""
     with pytest.raises(pm.TransformError, match="'m' is given as a keyword and in grid="):

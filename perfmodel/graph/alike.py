@@ -48,7 +48,7 @@ def _listed_inside(op: Op, trips: Sequence[Trip], inner: Sequence[Tiling]) -> in
     if cut.keys() >= set(masked):  # then many are alike: hidden, seen in full, or on the diagonal
         return 0
     extents = {**dict(op.space), **cut}
-    sizes = {item.label: item.size for tiling in inner for item in (*tiling.grid, *tiling.stream)}
+    sizes = {item.label: item.size for tiling in inner for item in tiling.cuts}
     counts = [ceil_div(extents[label], sizes[label]) for label in masked if label in sizes]
     return sum([count for count in counts if isinstance(count, int)])
 

@@ -109,7 +109,7 @@ def _can_be_symbol(label: str, extent: Size, program: Program) -> bool:
 def _left_whole(label: str, extent: int, program: Program) -> bool:
     """Whether some tile holds all that the level around it does: formulas in symbols assume two trips or more."""
     for kernel in program.kernels:
-        cuts = [size for tiling in kernel.tiles for name, size in (*tiling.grid, *tiling.stream) if name == label]
+        cuts = [size for tiling in kernel.tiles for name, size in tiling.cuts if name == label]
         if any(isinstance(size, int) and size >= around for size, around in zip(cuts, [extent, *cuts], strict=False)):
             return True
     return False

@@ -13,9 +13,7 @@ from perfmodel.graph.holding import block_bytes, block_rows, largest_block
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.memory import total_held
 from perfmodel.graph.tiled import Tiled
-from perfmodel.graph.tilings import Cut, Tiling
-
-_KEYWORDS = {"program", "grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "atomic", "only"}
+from perfmodel.graph.tilings import OPTIONS, Cut, Tiling
 
 
 def capped(tiling: Tiling, most: int) -> Tiling:
@@ -39,7 +37,7 @@ def largest_fitting(kernel: Kernel, tiling: Tiling, leaving: frozenset[str], roo
     >>> largest_fitting(matmul(256, 256, 256).kernels[0], tiling, frozenset(["C"]), 32768)  # 2 (2 * 99 * 32 + 99^2)
     99
     """
-    fits, over = 0, max([int(size) for _, size in (*tiling.grid, *tiling.stream)], default=1)
+    fits, over = 0, max([int(size) for _, size in tiling.cuts], default=1)
     if over == 1 or not _fits(kernel, capped(tiling, 1), leaving, room):
         return None
     fits = 1
@@ -135,7 +133,8 @@ def written(kernel: Kernel, tiling: Tiling, only: str = "") -> str:
     """
     reduced = {label for op in kernel.ops for label in op.reduced}
     bare = all(
-        label.isidentifier() and label not in ((reduced - {*tiling.atomic}) | _KEYWORDS) for label, _ in tiling.grid
+        label.isidentifier() and label not in {"program", *OPTIONS, *(reduced - {*tiling.atomic})}
+        for label, _ in tiling.grid
     )
     parts = [f"{label}={size}" for label, size in tiling.grid] if bare else [f"grid={_mapping(tiling.grid)}"]
     parts += [f"stream={_mapping(tiling.stream)}"] if tiling.stream else []

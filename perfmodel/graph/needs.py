@@ -103,7 +103,7 @@ def trips_of(kernel: Kernel, tiling: Tiling) -> dict[str, Trip]:
     """
     extents: dict[str, Size] = {axis.label: axis.extent for op in kernel.ops for axis in op.space}
     found = {}
-    for label, size in (*tiling.grid, *tiling.stream):
+    for label, size in tiling.cuts:
         extent = extents[label]
         if not at_most(extent, size):
             found[label] = Trip(label, size, extent)

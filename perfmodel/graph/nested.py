@@ -77,7 +77,7 @@ class Nested:
     @cached_property
     def full_shares(self) -> list[Share]:
         """The same with whole outer tiles along labels that nothing inside cuts: what hardware issues."""
-        cuts = [cut for tiling in self.inner for cut in (*tiling.grid, *tiling.stream)]
+        cuts = [cut for tiling in self.inner for cut in tiling.cuts]
         cut = {found.label for found in cuts if not self._covers(found)}
         whole = frozenset([label for label in self.tiled.trips if label not in cut])
         if not whole:
@@ -148,7 +148,7 @@ class Nested:
     @cached_property
     def _sizes(self) -> dict[str, Size]:
         """The sizes of the outer tiles, those of one tile included."""
-        return {cut.label: cut.size for cut in (*self.tiled.tiling.grid, *self.tiled.tiling.stream)}
+        return dict(self.tiled.tiling.cuts)
 
     def _covers(self, cut: Cut) -> bool:
         """Whether a tile inside holds all of an outer one at any size: it cuts nothing."""
@@ -159,7 +159,7 @@ class Nested:
 
         A label that a reduction sees in full is not the outer tile's: there it may be cut.
         """
-        covering = {cut.label for each in self.inner for cut in (*each.grid, *each.stream) if self._covers(cut)}
+        covering = {cut.label for each in self.inner for cut in each.cuts if self._covers(cut)}
         if not covering:
             return list(self.inner)
         ops = segment.kernel(spot, self.kernel.name).ops
@@ -167,7 +167,7 @@ class Nested:
         own = {label for label in covering if self._is_own(label, lengths.get(label), spot)}
         found = []
         for tiling in self.inner:
-            cuts = [cut for cut in (*tiling.grid, *tiling.stream) if cut.label in own]
+            cuts = [cut for cut in tiling.cuts if cut.label in own]
             idle = {cut.label for cut in cuts if self._covers(cut)}
             found.append(tiling.within(set(tiling.labels) - idle))
             own -= set(found[-1].labels)  # what a level cuts, it decides for those inside it

@@ -79,7 +79,7 @@ def _issued_length(tiled: Tiled, need: Need, label: str, *, masked: bool) -> Siz
 
 
 def _cuts(tiled: Tiled, label: str) -> list[Size]:
-    return [cut.size for cut in (*tiled.tiling.grid, *tiled.tiling.stream) if cut.label == label]
+    return [cut.size for cut in tiled.tiling.cuts if cut.label == label]
 
 
 def _check_masked(op: Op, rows: Interval, keys: Interval) -> None:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from perfmodel.expressions import Size
 
+# What tile is told by keyword besides the sizes of labels.
+OPTIONS = ("grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "atomic", "only")
+
 
 class Cut(NamedTuple):
     """A label and the size of its tiles.
@@ -42,6 +45,15 @@ class Tiling:
     buffers: int = 1
     capacity_bytes: Size | None = None
     atomic: tuple[str, ...] = ()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """All its cuts, those of the grid first.
+
+        >>> Tiling("shared", (Cut("m", 128),), (Cut("k", 32),)).cuts
+        (Cut(label='m', size=128), Cut(label='k', size=32))
+        """
+        return (*self.grid, *self.stream)
 
     def resized(self, change: Callable[[Size, str], Size]) -> Tiling:
         """The tiling with every size in it changed (bound to values, say); the change is told what it is the size of.
@@ -86,7 +98,7 @@ class Tiling:
         (128, 1024)
         """
         room = () if self.capacity_bytes is None else (self.capacity_bytes,)
-        return (*[cut.size for cut in (*self.grid, *self.stream)], *room)
+        return (*[cut.size for cut in self.cuts], *room)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -95,4 +107,4 @@ class Tiling:
         >>> Tiling("shared", (Cut("m", 128),), (Cut("k", 32),)).labels
         ('m', 'k')
         """
-        return tuple([cut.label for cut in (*self.grid, *self.stream)])
+        return tuple([cut.label for cut in self.cuts])

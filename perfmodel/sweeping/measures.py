@@ -145,7 +145,7 @@ def _assumed(program: Program, metrics: tuple[str, ...]) -> list[tuple[Any, Any,
         for each in program.assumptions
     ]
     if "footprint_bytes" in metrics:
-        cuts = [cut for kernel in program.kernels for tiling in kernel.tiles for cut in (*tiling.grid, *tiling.stream)]
+        cuts = [cut for kernel in program.kernels for tiling in kernel.tiles for cut in tiling.cuts]
         pairs = [(as_expression(cut.size), as_expression(program.labels[cut.label])) for cut in cuts]
         found += [(size, extent, False) for size, extent in pairs if size.free_symbols | extent.free_symbols]
     return list(dict.fromkeys(found))

@@ -17,11 +17,10 @@ from perfmodel.graph.needs import Need
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sums import lengths_sum
 from perfmodel.graph.tiled import Tiled
-from perfmodel.graph.tilings import Cut, Tiling
+from perfmodel.graph.tilings import OPTIONS, Cut, Tiling
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
 _REDUNDANT = ("allow", "forbid")
-_OPTIONS = ("grid", "stream", "level", "buffers", "spill", "redundant", "capacity_bytes", "only")
 _LEVELS = (  # those of the chips that are known, outermost first
     "infinity-cache", "system-cache", "l3", "l2", "cmem", "l1", "shared", "vmem", "sbuf", "sram", "unified-buffer",
     "tensor-memory", "accumulators", "registers",
@@ -69,7 +68,7 @@ def tile(
     checked_program(program, "tile")
     _check_said(grid, stream, level, buffers, spill, redundant)
     for label in (*(grid or {}), *cuts, *(stream or {})):
-        check_label(program, label, "tile", "cuts it", _OPTIONS)
+        check_label(program, label, "tile", "cuts it", OPTIONS)
     twice = [label for label in cuts if label in (grid or {})]
     if twice:
         raise TransformError(f"tile: {twice[0]!r} is given as a keyword and in grid=; give it once")
