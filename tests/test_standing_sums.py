@@ -8,7 +8,7 @@ import sympy
 from hypothesis import given, strategies as st
 
 import perfmodel as pm
-from perfmodel.expressions import ceil_div
+from perfmodel.expressions import ceil_div, floor_div
 from perfmodel.tile_search import standing_sums
 from perfmodel.tile_search.standing_sums import evaluated
 
@@ -48,6 +48,18 @@ def test_a_sum_over_two_numbers_is_added_for_every_pair(first: list[int], second
     assert evaluated(formula, axes(first, second)).tolist() == [[by_loop(i, j) for j in second] for i in first]
 
 
+@given(SIZES, SIZES)
+def test_a_sum_begins_where_it_says(rows: list[int], keys: list[int]) -> None:
+    """Tiles of rows before the first that sees a key are left out: of 12 rows, those from 7 on see any."""
+    term = sympy.Max(0, t * (s * (a + 1) - 7))
+    found = evaluated(sympy.Sum(term, (a, floor_div(7, s), ceil_div(12, s) - 1)), axes(rows, keys))
+
+    def by_loop(row: int, key: int) -> int:
+        return sum(max(0, key * (row * (tile + 1) - 7)) for tile in range(7 // row, -(-12 // row)))
+
+    assert found.tolist() == [[by_loop(row, key) for key in keys] for row in rows]
+
+
 def test_terms_without_their_number_and_sums_of_fixed_length() -> None:
     """Four times t, and t times s tiles: neither holds the number of the term."""
     found = evaluated(sympy.Sum(t, (a, 0, 3)) + sympy.Sum(t, (a, 0, s - 1)), axes([1, 5], [2, 3]))
@@ -55,9 +67,9 @@ def test_terms_without_their_number_and_sums_of_fixed_length() -> None:
 
 
 def test_what_cannot_be_exact_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums from elsewhere than 0, fractions, what overflows and what takes minutes are refused, never approximated."""
-    with pytest.raises(pm.ExpressionError, match="cannot be evaluated"):
-        evaluated(sympy.Sum(a, (a, 1, s)), axes([2], [2]))
+    """Fractions, sums of them, what overflows and what takes minutes are refused, never approximated."""
+    with pytest.raises(pm.DimensionError, match="not known to be whole"):
+        evaluated(sympy.Sum(a / 3, (a, 0, s - 1)), axes([2], [2]))
     with pytest.raises(pm.DimensionError, match="not known to be whole"):
         evaluated(s / 3, axes([2], [2]))
     with pytest.raises(pm.DimensionError, match="would overflow"):

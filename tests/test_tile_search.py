@@ -285,6 +285,11 @@ def test_formulas_are_used_where_there_are_any(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tables, "MOST_ONE_BY_ONE", 0)
     found = pm.best_tiles(pm.matmul(100, 100, 100), sizes="all", capacity_bytes=8192)
     assert found.candidates == 100**3
+    rows = pm.fuse(pm.attention(q=40, kv=20, d=2, causal=True))  # of which the first 20 see no key
+    found = pm.best_tiles(rows, grid="q", stream="kv", sizes="all", capacity_bytes=2048)
+    assert found.candidates == 40 * 20
+    sizes = dict(found.sizes)
+    assert found.bytes == pm.tile(rows, grid={"q": sizes["q"]}, stream={"kv": sizes["kv"]}).bytes
 
 
 def test_one_level_at_a_time_is_searched() -> None:

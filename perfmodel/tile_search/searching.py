@@ -266,6 +266,6 @@ def _names(spill: Any) -> tuple[str, ...]:
 
 def _check_said(by: Any, level: Any) -> None:
     if not isinstance(by, str) or by != "bytes":
-        raise PerfModelError(f"best_tiles: by={by!r} is not known; by='bytes' is, other measures are to come")
+        raise PerfModelError(f"best_tiles: by={by!r} is not known; by='bytes' is")
     if not isinstance(level, str):
         raise PerfModelError(f"best_tiles: level={level!r}: a level is a name, such as 'shared' or 'l2'")
