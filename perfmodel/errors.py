@@ -96,8 +96,8 @@ class SolveError(PerfModelError):
     """
 
 
-def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """A near miss as the tail of a message, or nothing.
+def did_you_mean(wrong: object, known: Iterable[str]) -> str:
+    """A near miss as the tail of a message, or nothing; what has no text of its own is near to nothing.
 
     >>> did_you_mean("b16", ["bf16", "fp16", "fp32"])
     " (did you mean 'bf16'?)"
@@ -107,7 +107,11 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = {str(name).lower(): name for name in known}
-    close = get_close_matches(str(wrong).lower(), list(names), n=1, cutoff=0.6)
+    try:
+        text = str(wrong).lower()
+    except Exception:  # an int of too many digits, or an object whose own text fails
+        return ""
+    close = get_close_matches(text, list(names), n=1, cutoff=0.6)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
@@ -123,7 +127,7 @@ def listed(names: Iterable[object], limit: int = 24) -> str:
 
 
 def brief(value: object) -> str:
-    """A value as it stands in a message, cut: an int of many digits cannot even be printed.
+    """A value as it stands in a message, cut: an int of many digits cannot even be printed, nor may an object be.
 
     >>> brief("n"), brief(10**400)
     ("'n'", '2^1328 or more')
@@ -134,4 +138,6 @@ def brief(value: object) -> str:
         text = repr(value)
     except ValueError:  # a number of more digits than Python prints
         return f"a long {type(value).__name__}"
+    except Exception:  # an object whose own text fails
+        return f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:80] + "..."

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 import perfmodel.format_fields as read
-from perfmodel.errors import FormatError, did_you_mean, listed
+from perfmodel.errors import FormatError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, scaled, total
 from perfmodel.format_table import ALIASES, FLOATS, INTEGERS, SCALED, largest_code, largest_integer, magnitude
 
@@ -255,7 +255,7 @@ def format(name: str | Format) -> Format:
     if isinstance(name, Format):
         return name
     if not isinstance(name, str):
-        raise FormatError(f"format: expected a name such as 'bf16' or a pm.Format, got {repr(name)[:60]}")
+        raise FormatError(f"format: expected a name such as 'bf16' or a pm.Format, got {brief(name)}")
     found = _FORMATS.get(name) or _FORMATS.get(name.strip().lower())
     if found is None:
         near = did_you_mean(name.strip()[:60], _FORMATS)

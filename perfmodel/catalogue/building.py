@@ -18,7 +18,7 @@ from perfmodel.catalogue.parts import (
     quantity,
     ratio,
 )
-from perfmodel.errors import FormatError, MachineError, did_you_mean, listed
+from perfmodel.errors import FormatError, MachineError, brief, did_you_mean, listed
 from perfmodel.number_formats import Format, format as number_format
 
 Rates = Any  # a number or formula, or a mapping from "bf16", "matrix bf16" or ("matrix", "bf16") to one
@@ -51,7 +51,7 @@ def peaks_from(rates: Rates, units: Iterable[str], verb: str) -> tuple[Peak, ...
     for key, value in rates.items():
         named, name = _unit_and_format(key, verb)
         for unit in [named] if named else units:
-            found[unit, name] = Peak(unit, name, quantity(value, f"peak[{key!r}]", verb), clock=_clock(unit))
+            found[unit, name] = Peak(unit, name, quantity(value, f"peak[{brief(key)}]", verb), clock=_clock(unit))
     return tuple(found.values())
 
 
@@ -95,7 +95,7 @@ def checked_name(name: Any) -> str:
     perfmodel.errors.MachineError: Machine: name = '': expected text
     """
     if not isinstance(name, str) or not name.strip():
-        raise MachineError(f"Machine: name = {name!r}: expected text")
+        raise MachineError(f"Machine: name = {brief(name)}: expected text")
     return name
 
 
@@ -151,16 +151,16 @@ def _unit_and_format(key: Any, verb: str) -> tuple[str, str]:
     """("matrix", "bf16") of a key that names both; ("", "bf16") of one that names the format alone."""
     words = key.split() if isinstance(key, str) else key if isinstance(key, tuple) else (key,)
     if not 1 <= len(words) <= 2 or not all(isinstance(word, str | Format) for word in words):
-        raise MachineError(f"{verb}: peak[{key!r}]: a key is 'bf16', 'matrix bf16' or ('matrix', 'bf16')")
+        raise MachineError(f"{verb}: peak[{brief(key)}]: a key is 'bf16', 'matrix bf16' or ('matrix', 'bf16')")
     unit = words[0] if len(words) == 2 else ""
     if unit and unit not in UNITS:
         raise MachineError(
-            f"{verb}: peak[{key!r}]: no unit {unit!r}{did_you_mean(str(unit), UNITS)}; units are {listed(UNITS)}"
+            f"{verb}: peak[{brief(key)}]: no unit {brief(unit)}{did_you_mean(unit, UNITS)}; units are {listed(UNITS)}"
         )
     try:
         return str(unit), family_or_name(words[-1])
     except FormatError as error:
-        raise MachineError(f"{verb}: peak[{key!r}]: {error}") from None
+        raise MachineError(f"{verb}: peak[{brief(key)}]: {error}") from None
 
 
 def _clock(unit: str) -> str:

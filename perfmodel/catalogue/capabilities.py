@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from perfmodel.catalogue.parts import Source
-from perfmodel.errors import MachineError, listed
+from perfmodel.errors import MachineError, brief, listed
 
 KIB = 1024
 
@@ -136,5 +136,5 @@ def capability(name: str) -> Limits:
     perfmodel.errors.MachineError: no limits of compute capability '6.1'; there are 7.0, 7.5, 8.0, 8.6, ...
     """
     if name not in CAPABILITIES:
-        raise MachineError(f"no limits of compute capability {name!r}; there are {listed(CAPABILITIES)}")
+        raise MachineError(f"no limits of compute capability {brief(name)}; there are {listed(CAPABILITIES)}")
     return CAPABILITIES[name]

@@ -15,7 +15,7 @@ from perfmodel.catalogue.building import Rates, arguments, changed, checked, che
 from perfmodel.catalogue.given_levels import with_levels
 from perfmodel.catalogue.parts import ANY, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
 from perfmodel.catalogue.words import as_dict, as_html, explanation, missing_peak, summary
-from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
 from perfmodel.number_formats import Format, format as number_format
 from perfmodel.showing import Text
 
@@ -75,9 +75,9 @@ class Machine:
             "rate_per_clock": rate_per_clock,
             "clock_hz": clock_hz,
         }
+        facts = with_levels(facts_from(given, name), levels, "Machine")
         said = arguments(given | {"levels": levels} | ({} if name == "custom" else {"name": name}))
-        facts = facts_from(given, name) | {"made": f"pm.Machine({said})"}
-        self._fill(**facts if levels is None else with_levels(facts, levels, "Machine"))
+        self._fill(**facts, made=f"pm.Machine({said})")
 
     def _fill(self, **facts: Any) -> None:
         """Set every field: those not named are unknown."""
@@ -139,7 +139,7 @@ class Machine:
         wanted = number_format(format)
         into = wanted.accumulator if accumulate is None else number_format(accumulate).name
         if unit is not None and unit not in UNITS:
-            raise MachineError(f"peak: no unit {unit!r}{did_you_mean(str(unit), UNITS)}; units are {listed(UNITS)}")
+            raise MachineError(f"peak: no unit {brief(unit)}{did_you_mean(unit, UNITS)}; units are {listed(UNITS)}")
         for each in UNITS[:2] if unit is None else (unit,):
             peaks = self._listed(each, wanted)
             if peaks:
@@ -175,7 +175,7 @@ class Machine:
                 return level
         names = [level.name for level in self.levels]
         raise MachineError(
-            f"{self.name} lists no on-chip level {name!r}{did_you_mean(str(name), names)}; it lists {listed(names)}"
+            f"{self.name} lists no on-chip level {brief(name)}{did_you_mean(name, names)}; it lists {listed(names)}"
         )
 
     @property
@@ -234,12 +234,12 @@ class Machine:
             "units": units,
             "clock_hz": clock_hz,
         }
-        said = arguments({"peak": peak, **given, "levels": levels, "name": name})
         label = name if name is not None else f"{self.name.removesuffix(' (what-if)')} (what-if)"
         facts = {each.name: getattr(self, each.name) for each in fields(self)}
         facts |= changed(self, checked(given, "replace"), peak)
-        facts |= {"name": checked_name(label), "aliases": (), "made": f"{self.made}.replace({said})"}
-        return Machine.from_facts(**facts if levels is None else with_levels(facts, levels, "replace"))
+        facts = with_levels(facts | {"name": checked_name(label), "aliases": ()}, levels, "replace")
+        said = arguments({"peak": peak, **given, "levels": levels, "name": name})
+        return Machine.from_facts(**facts | {"made": f"{self.made}.replace({said})"})
 
     # ------------------------------------------------------------------ in words
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from perfmodel.catalogue.parts import Figure, Level, quantity
-from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
 
 KEYS = ("capacity_bytes", "bandwidth_bytes_per_s", "scope")
 SCOPES = ("chip", "unit")
@@ -22,21 +22,23 @@ def levels_from(given: Any, known: tuple[Level, ...], verb: str) -> tuple[Level,
     (Level(name='l2', capacity_bytes=40000000, scope='chip', bandwidth_bytes_per_s=5000000000000),)
     """
     if not isinstance(given, Mapping):
-        raise MachineError(f"{verb}: levels = {given!r}: expected a mapping, such as levels={{'l2': 5e12}}")
+        raise MachineError(f"{verb}: levels = {brief(given)}: expected a mapping, such as levels={{'l2': 5e12}}")
     found = {level.name: level for level in known}
     for name, figures in given.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise MachineError(f"{verb}: levels: {name!r} is no level's name, such as 'l2' or 'shared'")
-        found[name] = _changed(found.get(name, Level(name)), figures, f"levels[{name!r}]", verb)
+            raise MachineError(f"{verb}: levels: {brief(name)} is no level's name, such as 'l2' or 'shared'")
+        found[name] = _changed(found.get(name, Level(name)), figures, f"levels[{brief(name)}]", verb)
     return tuple(found.values())
 
 
 def with_levels(facts: Mapping[str, Any], given: Any, verb: str) -> dict[str, Any]:
-    """The fields of a machine with levels that a user gives, and their figures by the names that data sheets use.
+    """The fields of a machine with levels that a user gives (None: as they are), and figures by data sheets' names.
 
     >>> [name for name, _ in with_levels({"figures": ()}, {"l2": 5e12}, "Machine")["figures"]]
     ['l2 bandwidth_bytes_per_s']
     """
+    if given is None:
+        return dict(facts)
     levels = levels_from(given, facts.get("levels", ()), verb)
     figures = dict(facts["figures"]) | _figures(given, levels)
     return {**facts, "levels": levels, "figures": tuple(figures.items())}
@@ -57,10 +59,10 @@ def _changed(level: Level, figures: Any, field: str, verb: str) -> Level:
     for key in said:
         if key not in KEYS:
             raise MachineError(
-                f"{verb}: {field}: no key {key!r}{did_you_mean(str(key), KEYS)}; keys are {listed(KEYS)}"
+                f"{verb}: {field}: no key {brief(key)}{did_you_mean(key, KEYS)}; keys are {listed(KEYS)}"
             )
     scope = said.get("scope", level.scope)
     if not isinstance(scope, str) or scope not in SCOPES:
-        raise MachineError(f"{verb}: {field}: scope = {scope!r}: expected {listed(SCOPES)}")
+        raise MachineError(f"{verb}: {field}: scope = {brief(scope)}: expected {listed(SCOPES)}")
     values: Any = {key: quantity(said[key], f"{field}.{key}", verb) for key in KEYS[:2] if key in said}
     return replace(level, scope=scope, **values)

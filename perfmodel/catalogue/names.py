@@ -15,7 +15,7 @@ from perfmodel.catalogue.comparison import Machines
 from perfmodel.catalogue.files import LONGEST_SHEET, read_machine
 from perfmodel.catalogue.parts import KINDS, Peak, Quantity, quantity
 from perfmodel.catalogue.words import capacity, headline, rate
-from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
 from perfmodel.number_formats import Format
 from perfmodel.showing import quantity as written
 
@@ -43,7 +43,7 @@ def machine(which: str | os.PathLike[str] | Machine) -> Machine:
         return which
     if isinstance(which, str | os.PathLike):
         return _from_file(Path(which))
-    raise MachineError(f"machine: expected a name, a path ending in .toml or a Machine, got {which!r}")
+    raise MachineError(f"machine: expected a name, a path ending in .toml or a Machine, got {brief(which)}")
 
 
 def machine_meant(text: str) -> Machine | None:
@@ -214,4 +214,4 @@ def _from_file(path: Path) -> Machine:
 def _check_known(what: str, value: str, known: Iterable[str]) -> None:
     names = tuple(known)
     if not isinstance(value, str) or value.lower() not in names:
-        raise MachineError(f"machines: no {what} {value!r}{did_you_mean(str(value), names)}; there are {listed(names)}")
+        raise MachineError(f"machines: no {what} {brief(value)}{did_you_mean(value, names)}; there are {listed(names)}")

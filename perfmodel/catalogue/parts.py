@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import sympy
 
-from perfmodel.errors import FormatError, MachineError
+from perfmodel.errors import FormatError, MachineError, brief
 from perfmodel.number_formats import Format, format as number_format
 
 Quantity: TypeAlias = "int | float | sympy.Expr"
@@ -197,8 +197,7 @@ def _may_be_positive(value: sympy.Expr) -> bool:
 
 def _refused(value: Any, field: str, verb: str) -> MachineError:
     text = "; text is not read as a number" if isinstance(value, str) else ""
-    shown = repr(value)
     return MachineError(
-        f"{verb}: {field} = {shown if len(shown) <= 60 else shown[:57] + '...'}: expected a positive, finite number "
-        f"up to 1e30 or a formula in symbols (pm.reals){text}"
+        f"{verb}: {field} = {brief(value)}: expected a positive, finite number up to 1e30 or a formula in symbols "
+        f"(pm.reals){text}"
     )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from perfmodel.catalogue.parts import Figure, Source
-from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
 
 # Least and largest plausible figure, its unit, and what one that is too small usually is.
 RANGES: dict[str, tuple[float, float, str, str]] = {
@@ -58,7 +58,7 @@ class Table:
             key = next(key for key in values if key not in keys)
             units = "; keys carry plain bytes, Hz and FLOP/s, no GB, GHz or TFLOP" if _PREFIXED.search(key) else ""
             raise MachineError(
-                f"{where}: unknown key {key!r}{did_you_mean(key, keys)}{units}; keys here are {listed(keys)}"
+                f"{where}: unknown key {brief(key)}{did_you_mean(key, keys)}{units}; keys here are {listed(keys)}"
             )
         self.where, self.values, self.sources = where, values, sources or {}
 

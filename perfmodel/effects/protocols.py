@@ -111,5 +111,5 @@ def protocol(name: Any) -> Protocol:
         return name
     if isinstance(name, str) and name in PROTOCOLS:
         return PROTOCOLS[name]
-    near = did_you_mean(str(name), list(PROTOCOLS))
+    near = did_you_mean(name, list(PROTOCOLS))
     raise PerfModelError(f"estimate: no protocol {brief(name)}{near}; there are {listed(list(PROTOCOLS))}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from perfmodel.effects.stack import NAMES
-from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
+from perfmodel.errors import ExpressionError, PerfModelError, brief, did_you_mean, listed
 from perfmodel.graph.programs import Program
 
 
@@ -23,7 +23,7 @@ def names_of(effects: Any, without: Any = ()) -> tuple[str, ...]:
     for name in (*wanted, *dropped):
         if not isinstance(name, str) or name not in NAMES:
             raise ExpressionError(
-                f"estimate: no effect {name!r}{did_you_mean(str(name), NAMES)}; there are {listed(NAMES)}, "
+                f"estimate: no effect {brief(name)}{did_you_mean(name, NAMES)}; there are {listed(NAMES)}, "
                 "and 'ideal' and 'real' for the first and for all"
             )
     if "roofline" in dropped or "roofline" not in wanted:
@@ -33,7 +33,8 @@ def names_of(effects: Any, without: Any = ()) -> tuple[str, ...]:
 
 def _listed(given: Any) -> tuple[Any, ...]:
     """One name or several; what is neither stands as it is, to be refused by name."""
-    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    alone = isinstance(given, str | bytes | bytearray | Mapping) or getattr(given, "shape", None) == ()
+    return (given,) if alone or not isinstance(given, Iterable) else tuple(given)
 
 
 def checked_program(program: Any, verb: str) -> None:
@@ -45,5 +46,6 @@ def checked_program(program: Any, verb: str) -> None:
     """
     if not isinstance(program, Program):
         raise PerfModelError(
-            f"{verb}: expected a program, got {program!r}; pm.matmul(m, n, k) makes one, pm.program(y) one of tensors"
+            f"{verb}: expected a program, got {brief(program)}; pm.matmul(m, n, k) makes one, pm.program(y) one of "
+            "tensors"
         )

@@ -25,8 +25,8 @@ def arrays_of(program: Program, sizes: Mapping[str, Any]) -> tuple[int, dict[str
         )
     for name in sizes:
         if str(name) not in known:
-            near = did_you_mean(str(name), known)
-            raise LabelError(f"estimate_many: {program.name} has no symbol {name!r}{near}; it has {listed(known)}")
+            near = did_you_mean(name, known)
+            raise LabelError(f"estimate_many: {program.name} has no symbol {brief(name)}{near}; it has {listed(known)}")
     missing = [name for name in known if name not in {str(each) for each in sizes}]
     if missing:
         raise LabelError(f"estimate_many: no sizes for {listed(missing)} of {program.name}")
@@ -43,9 +43,9 @@ def _numbers(name: str, value: Any) -> Any:
     import numpy
 
     try:
-        found = numpy.asarray(value)
+        found = numpy.asarray(bytes(value) if isinstance(value, bytearray | memoryview) else value)
         return found.astype("float64") if found.dtype.kind == "O" else _plain(found)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # numpy's own, or whatever an object of the user's raises
         raise DimensionError(
             f"estimate_many: {name} = {brief(value)}: a dimension is a positive integer, or an array of them"
         ) from None

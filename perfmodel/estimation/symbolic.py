@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfmodel.errors import LabelError, did_you_mean, listed
+from perfmodel.errors import LabelError, brief, did_you_mean, listed
 from perfmodel.expressions import dimension
 from perfmodel.graph.programs import Program
 
@@ -25,6 +25,8 @@ def with_symbols(program: Program, names: Iterable[str], verb: str, others: Iter
         if name not in symbols and name not in fixed:
             known = [*sorted(symbols), *fixed, *others]
             near = did_you_mean(name, known)
-            raise LabelError(f"{verb}: {program.name} has no symbol or label {name!r}{near}; there are {listed(known)}")
+            raise LabelError(
+                f"{verb}: {program.name} has no symbol or label {brief(name)}{near}; there are {listed(known)}"
+            )
     labels = [name for name in wanted if name not in symbols]
     return program.at({name: dimension(name) for name in labels}) if labels else program

@@ -105,7 +105,7 @@ def _as_int(value: Any, what: str) -> int:
         raise DimensionError(f"{what} = {value!r}: {_DIMENSION_RULE}, not a truth value")
     try:
         return operator.index(value)
-    except TypeError:
+    except Exception:  # whatever an object of the user's raises, it is no whole number
         pass
     if isinstance(value, (float, Fraction, Decimal)) and _is_whole(value):
         return int(value)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from perfmodel.errors import CapacityError, DimensionError, MachineError
+from perfmodel.errors import CapacityError, DimensionError, MachineError, brief
 from perfmodel.mechanisms.energy_costs import exact
-from perfmodel.mechanisms.results import Shown, number, part_of_all
+from perfmodel.mechanisms.results import Shown, in_order, number, part_of_all
 from perfmodel.showing import Text, plain_dict
 
 MOST_ACCESSES = 2**22
@@ -140,10 +140,7 @@ def amat(times: Sequence[Any], miss_rates: Sequence[Any] = ()) -> AccessTime:
     >>> amat([1, 10, 100], miss_rates=[0.05, 0.2]).time
     2.5
     """
-    found = tuple([_number(time, f"times[{place}]") for place, time in enumerate(_listed(times, "times"))])
-    rates = tuple(
-        [_number(rate, f"miss_rates[{place}]") for place, rate in enumerate(_listed(miss_rates, "miss_rates"))]
-    )
+    found, rates = _numbers(times, "times"), _numbers(miss_rates, "miss_rates")
     if not found or len(rates) != len(found) - 1:
         raise DimensionError(
             f"amat: {len(found)} times and {len(rates)} miss rates: expected one time more than miss rates: "
@@ -169,19 +166,17 @@ def local_miss_rates(served: Iterable[int], levels: int) -> tuple[Fraction, ...]
 
 
 def _served(served: Iterable[int], levels: int) -> list[int]:
-    found = list(_listed(served, "served"))
+    found = list(in_order(served, "served", "amat"))
     if not found or len(found) > MOST_ACCESSES:
         raise CapacityError(f"amat: {len(found)} accesses: expected 1 to {MOST_ACCESSES:,}")
     for level in found:
         if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < levels:
-            raise DimensionError(f"amat: an access is served by level {level!r}: expected 0 to {levels - 1}")
+            raise DimensionError(f"amat: an access is served by level {brief(level)}: expected 0 to {levels - 1}")
     return found
 
 
-def _listed(values: Any, what: str) -> Iterable[Any]:
-    if isinstance(values, str | bytes | bytearray | memoryview) or not isinstance(values, Iterable):
-        raise DimensionError(f"amat: {what} = {values!r}: expected a list")
-    return values
+def _numbers(values: Any, what: str) -> tuple[Fraction, ...]:
+    return tuple([_number(value, f"{what}[{place}]") for place, value in enumerate(in_order(values, what, "amat"))])
 
 
 def _number(value: Any, what: str) -> Fraction:

@@ -7,12 +7,13 @@ from operator import index
 from typing import Any
 
 from perfmodel.errors import DimensionError
+from perfmodel.mechanisms.results import Shown
 from perfmodel.showing import Text, plain_dict
 
 LARGEST = 2**53
 
 
-class Answer:
+class Answer(Shown):
     """A result that shows the expression that makes it with what matters as comments, its working, and plain data.
 
     A result has ``made`` (the expression), ``comments`` and ``working`` (lines).
@@ -81,9 +82,6 @@ class Answer:
     def __repr__(self) -> str:
         return "\n".join([self.made, *[f"# {line}" for line in self.comments()]])
 
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
-
 
 def whole(value: Any, name: str, verb: str, least: int = 1, most: int = LARGEST) -> int:
     """An int in a range; booleans, other numbers and text are a ``DimensionError``.
@@ -128,15 +126,6 @@ def shortened(value: Any, most: int = 60) -> str:
     except Exception:  # an int with too many digits, or an object whose own repr fails
         text = f"<{type(value).__name__}>"
     return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def counted(number: int, thing: str, many: str = "") -> str:
-    """A number of things in words.
-
-    >>> counted(1, "pass", "passes"), counted(1024, "step")
-    ('1 pass', '1,024 steps')
-    """
-    return f"{number:,} {thing if number == 1 else many or f'{thing}s'}"
 
 
 def call(verb: str, first: str, given: dict[str, Any], usual: dict[str, Any]) -> str:

@@ -15,8 +15,9 @@ from math import gcd
 from typing import Any
 
 from perfmodel.mechanisms.addresses import Addresses, addresses
-from perfmodel.mechanisms.answering import Answer, call, counted, shortened, whole
+from perfmodel.mechanisms.answering import Answer, call, shortened, whole
 from perfmodel.mechanisms.bank_passes import passes
+from perfmodel.mechanisms.results import counted
 
 _MOST_PADDING = 64  # elements of a row that are tried
 _USUAL = {

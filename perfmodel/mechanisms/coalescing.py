@@ -10,8 +10,9 @@ from typing import Any
 
 from perfmodel.errors import DimensionError
 from perfmodel.mechanisms.addresses import addresses
-from perfmodel.mechanisms.answering import Answer, call, counted, shortened, whole
+from perfmodel.mechanisms.answering import Answer, call, shortened, whole
 from perfmodel.mechanisms.merging_requests import in_order, touched
+from perfmodel.mechanisms.results import counted
 from perfmodel.showing import percent
 
 _USUAL = {

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.mechanisms.answering import Answer, Verbatim, call, counted, shortened
+from perfmodel.mechanisms.answering import Answer, Verbatim, call, shortened
 from perfmodel.mechanisms.branching import Branch, Loop, work_of
 from perfmodel.mechanisms.lockstep import summed
+from perfmodel.mechanisms.results import counted
 from perfmodel.mechanisms.warps import launch
 from perfmodel.showing import percent
 

@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from perfmodel.errors import FormatError, MachineError, did_you_mean, listed
+from perfmodel.errors import FormatError, MachineError, brief, did_you_mean, listed
 from perfmodel.expressions import positive_real
-from perfmodel.mechanisms.results import Shown, number, plain_number, share
+from perfmodel.mechanisms.results import Shown, chosen, number, plain_number, share
 from perfmodel.number_formats import Format, format as number_format
 from perfmodel.showing import Table, Text, plain_dict
 
@@ -56,18 +56,20 @@ class Energies(Shown):
         if pj_per_op is None and pj_per_byte is None:
             raise MachineError("Energies: give pj_per_op= or pj_per_byte=, such as Energies(pj_per_op=20)")
         ops = {
-            _op_key(key): exact(value, f"Energies: pj_per_op[{key!r}]")
+            _op_key(key): exact(value, f"Energies: pj_per_op[{brief(key)}]")
             for key, value in _mapped(pj_per_op, ANY, "op").items()
         }
         levels = {
-            _level_key(key): exact(value, f"Energies: pj_per_byte[{key!r}]")
+            _level_key(key): exact(value, f"Energies: pj_per_byte[{brief(key)}]")
             for key, value in _mapped(pj_per_byte, "memory", "byte").items()
         }
         object.__setattr__(self, "ops", tuple(ops.items()))
         object.__setattr__(self, "levels", tuple(levels.items()))
-        object.__setattr__(self, "name", str(name))
-        object.__setattr__(self, "sources", tuple((sources or {}).items()))
-        object.__setattr__(self, "remarks", tuple((remarks or {}).items()))
+        if not isinstance(name, str):
+            raise MachineError(f"Energies: name = {brief(name)}: expected text")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "sources", _texts(sources, "sources"))
+        object.__setattr__(self, "remarks", _texts(remarks, "remarks"))
 
     @classmethod
     def of_power(cls, watts: Any, ops_per_s: Any, pj_per_byte: Any = None) -> Energies:
@@ -108,9 +110,9 @@ class Energies(Shown):
         2.3
         """
         compute = number_format(dtype)
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise MachineError(
-                f"Energies: unit = {unit!r}: expected one of {listed(UNITS)}{did_you_mean(str(unit), UNITS)}"
+                f"Energies: unit = {brief(unit)}: expected one of {listed(UNITS)}{did_you_mean(unit, UNITS)}"
             )
         sums = number_format(compute.accumulator if accumulate is None else accumulate)
         found = self.find_op(unit, compute, sums)
@@ -127,9 +129,10 @@ class Energies(Shown):
         >>> float(energy_tables()["45nm"].operation("mul", "fp32"))
         3.7
         """
-        known, key = dict(self.ops), f"{number_format(dtype).name} {part}"
+        known = dict(self.ops)
+        key = f"{number_format(dtype).name} {chosen(part, PARTS, 'part', 'Energies')}"
         if key not in known:
-            raise MachineError(f"Energies: {self._title} has no energy of {key!r}{did_you_mean(key, known)}; "
+            raise MachineError(f"Energies: {self._title} has no energy of {brief(key)}{did_you_mean(key, known)}; "
                                f"it has {listed(known)}")  # fmt: skip
         return known[key]
 
@@ -141,7 +144,7 @@ class Energies(Shown):
         """
         known = dict(self.levels)
         if not isinstance(level, str) or level not in known:
-            raise MachineError(f"Energies: {self._title} has no level {level!r}{did_you_mean(str(level), known)}; "
+            raise MachineError(f"Energies: {self._title} has no level {brief(level)}{did_you_mean(level, known)}; "
                                f"it has {listed(known)}")  # fmt: skip
         return known[level]
 
@@ -259,7 +262,7 @@ def exact(value: Any, what: str) -> Fraction:
     except (ValueError, OverflowError, ZeroDivisionError):  # text that is no number, infinity, nan
         found = Fraction(-1)
     if not 0 <= found <= _LARGEST * 10**12:
-        raise MachineError(f"{what} = {str(value)[:60]!r}: expected a finite number of 0 or more")
+        raise MachineError(f"{what} = {brief(value)}: expected a finite number of 0 or more")
     return found
 
 
@@ -268,8 +271,16 @@ def _mapped(given: Any, alone: str, what: str) -> Mapping[str, Any]:
     found = {} if given is None else given if isinstance(given, Mapping) else {alone: given}
     for key in found:
         if not isinstance(key, str) or not key.strip():
-            raise MachineError(f"Energies: pj_per_{what}[{key!r}]: a key is text")
+            raise MachineError(f"Energies: pj_per_{what}[{brief(key)}]: a key is text")
     return found
+
+
+def _texts(given: Any, what: str) -> tuple[tuple[str, str], ...]:
+    """What is said of figures, by figure."""
+    found = {} if given is None else given
+    if not isinstance(found, Mapping) or not all(isinstance(each, str) for pair in found.items() for each in pair):
+        raise MachineError(f"Energies: {what} = {brief(given)}: expected a mapping from figures to text")
+    return tuple(found.items())
 
 
 def _level_key(key: str) -> str:
@@ -289,7 +300,7 @@ def _op_key(key: str) -> str:
         name = number_format(rest[0]).name
     except FormatError as error:
         raise MachineError(
-            f"Energies: pj_per_op[{key!r}]: a key is a format such as 'fp32', 'matrix bf16', 'fp32 mul', "
+            f"Energies: pj_per_op[{brief(key)}]: a key is a format such as 'fp32', 'matrix bf16', 'fp32 mul', "
             f"{listed([*UNITS, *CLASSES, ANY])}; {error}"
         ) from None
     return f"{name} {words[-1]}" if ends[0] else f"{words[0]} {name}" if ends[1] else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from perfmodel.errors import LabelError, MachineError, PerfModelError, did_you_mean, listed
+from perfmodel.errors import LabelError, MachineError, PerfModelError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, product, total
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.energy_costs import Energies
@@ -32,7 +32,7 @@ def energy(program: Program, table: Any = "7nm", *, levels: Mapping[str, str] | 
     """
     if not isinstance(program, Program):
         raise PerfModelError(
-            f"energy: expected a program, got {program!r}; pm.workload(flops=..., bytes_read=...) is one"
+            f"energy: expected a program, got {brief(program)}; pm.workload(flops=..., bytes_read=...) is one"
         )
     prices, named = _table(table), {} if levels is None else levels
     entries, missing = [], []
@@ -50,7 +50,7 @@ def _table(table: Any) -> Energies:
     known = energy_tables()
     if not isinstance(table, str) or table not in known:
         raise MachineError(
-            f"energy: no table {table!r}{did_you_mean(str(table), known)}; there are {listed(known)}, or your own: "
+            f"energy: no table {brief(table)}{did_you_mean(table, known)}; there are {listed(known)}, or your own: "
             "pm.Energies(pj_per_op=20, pj_per_byte=150)"
         )
     return known[table]
@@ -91,10 +91,10 @@ def _used(program: Program, prices: Energies, levels: Mapping[str, str]) -> dict
     """The figure of the table that each level of the program takes."""
     known, found = dict(prices.levels), _levels(program)
     if not isinstance(levels, Mapping):
-        raise LabelError(f"energy: levels = {levels!r}: expected a mapping such as {{'memory': 'ddr'}}")
+        raise LabelError(f"energy: levels = {brief(levels)}: expected a mapping such as {{'memory': 'ddr'}}")
     for level, name in levels.items():
         if level not in found:
-            raise LabelError(f"energy: {program.name} has no level {level!r}{did_you_mean(str(level), found)}; "
+            raise LabelError(f"energy: {program.name} has no level {brief(level)}{did_you_mean(level, found)}; "
                              f"it has {listed(found)}")  # fmt: skip
         prices.per_byte(name)
     choices = {level: levels.get(level, level if level in known else LIKELY.get(level, "")) for level in found}

@@ -13,8 +13,9 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.catalogue.parts import quantity
-from perfmodel.errors import DimensionError, PerfModelError
-from perfmodel.mechanisms.answering import Answer, Verbatim, call, counted, shortened, whole
+from perfmodel.errors import DimensionError
+from perfmodel.mechanisms.answering import Answer, Verbatim, call, shortened, whole
+from perfmodel.mechanisms.results import counted
 from perfmodel.mechanisms.sharing import said
 from perfmodel.showing import percent, quantity as written
 
@@ -167,12 +168,7 @@ def littles_law(machine_or_rate: Any, latency_s: float, *, request_bytes: int = 
 
 
 def _positive(value: Any, name: str, verb: str) -> int | float:
-    try:
-        found = quantity(value, name, verb)
-    except ValueError as error:  # ours, or Python's own on an int of too many digits to show
-        if isinstance(error, PerfModelError):
-            raise
-        found = None
+    found = quantity(value, name, verb)
     if not isinstance(found, int | float):
         raise DimensionError(f"{verb}: {name} = {shortened(value)}: expected a positive number, not a formula")
     return found

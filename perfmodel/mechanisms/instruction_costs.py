@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perfmodel.errors import MachineError, did_you_mean, listed
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
 from perfmodel.expressions import size
 from perfmodel.mechanisms.energy_costs import exact
 from perfmodel.mechanisms.results import Shown, number, part_of_all
@@ -144,7 +144,7 @@ def instruction_energy(operation: Any, overhead_pj: Any = OVERHEAD_PJ, flops: An
     """
     if isinstance(operation, str) and operation not in INSTRUCTIONS:
         raise MachineError(
-            f"instruction_energy: no instruction {operation!r}{did_you_mean(operation, INSTRUCTIONS)}; there are "
+            f"instruction_energy: no instruction {brief(operation)}{did_you_mean(operation, INSTRUCTIONS)}; there are "
             f"{listed(INSTRUCTIONS)}, or the pJ of your own: instruction_energy(1.5, flops=2)"
         )
     known = isinstance(operation, str)

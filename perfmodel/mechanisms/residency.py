@@ -20,7 +20,8 @@ from perfmodel.mechanisms.allotting import (
     room,
     warps_of,
 )
-from perfmodel.mechanisms.answering import Answer, call, counted, whole
+from perfmodel.mechanisms.answering import Answer, call, whole
+from perfmodel.mechanisms.results import counted
 from perfmodel.mechanisms.sharing import carved, limits_of
 from perfmodel.showing import percent
 

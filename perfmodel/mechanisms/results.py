@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import sympy
 
-from perfmodel.errors import DimensionError, PerfModelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, PerfModelError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete
 from perfmodel.showing import Text, formula, percent
 
@@ -49,16 +49,19 @@ def share(part: Any, whole: Any) -> Any:
     return as_expression(part) / as_expression(whole)
 
 
-def count_of(value: Any, what: str, verb: str) -> int:
-    """A whole number from nothing on; symbols are refused.
+def in_order(values: Any, what: str, verb: str) -> Iterator[Any]:
+    """The values of a list, one after another; text, bytes, a single number, and what has no order are refused.
 
-    >>> count_of(16, "busy", "waves")
-    16
+    >>> list(in_order((1, 10), "times", "amat"))
+    [1, 10]
+    >>> in_order({1, 10}, "times", "amat")
+    Traceback (most recent call last):
+    perfmodel.errors.DimensionError: amat: times = {1, 10}: expected a list
     """
-    found = plain_number(value)
-    if isinstance(found, bool) or not isinstance(found, int | sympy.Integer) or found < 0:
-        raise DimensionError(f"{verb}: {what} = {value!r}: expected a whole number from 0 on")
-    return int(found)
+    other = isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set)
+    if other or not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
+        raise DimensionError(f"{verb}: {what} = {brief(values)}: expected a list")
+    return iter(values)
 
 
 def plain_number(value: Any) -> Any:
@@ -80,7 +83,7 @@ def chosen(value: Any, known: Iterable[str], what: str, verb: str) -> str:
     word = value.strip().lower().replace("_", "-") if isinstance(value, str) else value
     if isinstance(word, str) and word in names:
         return str(word)
-    raise PerfModelError(f"{verb}: {what} = {value!r}: expected one of {listed(names)}{did_you_mean(str(word), names)}")
+    raise PerfModelError(f"{verb}: {what} = {brief(value)}: expected one of {listed(names)}{did_you_mean(word, names)}")
 
 
 def concrete(values: Iterable[Size], what: str, verb: str) -> None:
@@ -116,10 +119,10 @@ def part_of_all(fraction: Any) -> str:
     return percent(float(fraction)) if is_concrete(fraction) else formula(fraction)
 
 
-def counted(value: Any, noun: str) -> str:
+def counted(value: Any, noun: str, plural: str = "") -> str:
     """A count with its noun, in the plural where it is not one.
 
-    >>> counted(1, "wave"), counted(1320, "block"), counted(sympy.Symbol("b"), "block")
-    ('1 wave', '1,320 blocks', 'b blocks')
+    >>> counted(1, "wave"), counted(1320, "block"), counted(sympy.Symbol("b"), "pass", "passes")
+    ('1 wave', '1,320 blocks', 'b passes')
     """
-    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+    return f"{number(value)} {noun if value == 1 else plural or f'{noun}s'}"

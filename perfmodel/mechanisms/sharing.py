@@ -63,7 +63,7 @@ def _given(mapping: Mapping[Any, Any]) -> Limits:
     for key in mapping:
         if key not in KEYS:
             raise MachineError(
-                f"occupancy: no limit {shortened(key)}{did_you_mean(str(key), KEYS)}; limits are {listed(KEYS)}"
+                f"occupancy: no limit {shortened(key)}{did_you_mean(key, KEYS)}; limits are {listed(KEYS)}"
             )
     values = {key: whole(value, key, "occupancy", _LEAST.get(key, 1)) for key, value in mapping.items()}
     return _shares(Limits(**values))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import CapacityError, DimensionError
+from perfmodel.errors import CapacityError, DimensionError, brief
 from perfmodel.mechanisms.results import Shown, concrete, number
 from perfmodel.showing import Text, plain_dict
 
@@ -100,6 +100,8 @@ def run_array(array: Systolic, a: Any = None, b: Any = None, overlapped: bool = 
     import numpy
 
     concrete([array.m, array.n, array.k, array.rows, array.cols], "run", "systolic")
+    if not isinstance(overlapped, bool):
+        raise DimensionError(f"run: overlapped = {brief(overlapped)}: expected True or False")
     power = 22 if overlapped else 27
     if array.cells * array.cycles > 2**power or array.cycles > MOST_CYCLES:
         raise CapacityError(

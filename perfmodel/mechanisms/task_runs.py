@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.errors import DimensionError, LabelError
+from perfmodel.errors import LabelError, brief
+from perfmodel.mechanisms.answering import whole
 from perfmodel.mechanisms.timelines import Span, Timeline, checked
 
 
@@ -17,12 +18,10 @@ def run_tasks(lengths: Sequence[Any], needs: Mapping[int, Sequence[int]], proces
     3
     """
     times = checked(lengths)
-    if isinstance(processors, bool) or not isinstance(processors, int) or processors < 1:
-        raise DimensionError(f"run: processors = {processors!r}: expected a whole number of at least 1")
     waiting = {task: set(needs.get(task, ())) for task in range(len(times))}
     _check(needs, len(times))
     ready = [task for task, before in waiting.items() if not before]
-    free, running = list(range(processors)), list[tuple[Any, int, int]]()
+    free, running = list(range(whole(processors, "processors", "run"))), list[tuple[Any, int, int]]()
     spans: list[Span] = []
     now: Any = 0
     while ready or running:
@@ -63,4 +62,4 @@ def _check(needs: Mapping[int, Sequence[int]], tasks: int) -> None:
     for task, before in needs.items():
         for other in (task, *before):
             if not 0 <= other < tasks:
-                raise LabelError(f"run: there is no task {other!r}; they are 0 to {tasks - 1}")
+                raise LabelError(f"run: there is no task {brief(other)}; they are 0 to {tasks - 1}")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from perfmodel.errors import DimensionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, LabelError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, remainder, size
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.results import Shown, counted, part_of_all, share
+from perfmodel.mechanisms.results import Shown, counted, in_order, part_of_all, share
 from perfmodel.showing import Text, formula, plain_dict
 
 
@@ -147,7 +147,11 @@ def tile_grid(m: Any, n: Any = None, batch: Any = 1, tile: Any = (256, 128), ker
     {'m': 8, 'n': 15}
     """
     if isinstance(m, Program):
+        if n is not None:
+            raise DimensionError(f"tile_grid: n = {brief(n)}: a program that is cut has its own sizes")
         return _of_program(m, kernel)
+    if kernel is not None:
+        raise LabelError(f"tile_grid: kernel = {brief(kernel)}: only a program has kernels to name")
     if n is None:
         raise DimensionError(
             "tile_grid: n is missing: tile_grid(m, n, tile=(256, 128)), or a program that tile has cut"
@@ -162,9 +166,10 @@ def tile_grid(m: Any, n: Any = None, batch: Any = 1, tile: Any = (256, 128), ker
 
 def _tile(tile: Any) -> tuple[Size, Size]:
     """A tile as rows and columns."""
-    sizes = list(tile) if isinstance(tile, Iterable) and not isinstance(tile, str) else [tile, tile]
+    alone = isinstance(tile, str) or not isinstance(tile, Iterable) or getattr(tile, "shape", None) == ()
+    sizes = [tile, tile] if alone else list(in_order(tile, "tile", "tile_grid"))
     if len(sizes) != 2:
-        raise DimensionError(f"tile_grid: tile = {tile!r}: expected (rows, columns), or one number for both")
+        raise DimensionError(f"tile_grid: tile = {brief(tile)}: expected (rows, columns), or one number for both")
     return size(sizes[0], "tile rows"), size(sizes[1], "tile columns")
 
 
@@ -177,8 +182,8 @@ def _of_program(program: Program, kernel: str | None) -> TileGrid:
         )
     if kernel is None and len(cut) > 1:
         raise LabelError(f"tile_grid: {program.name} has {len(cut)} kernels that are cut; say kernel=: {listed(cut)}")
-    if kernel is not None and kernel not in cut:
-        raise LabelError(f"tile_grid: no kernel {kernel!r} of {program.name} is cut; those that are: {listed(cut)}"
+    if kernel is not None and (not isinstance(kernel, str) or kernel not in cut):
+        raise LabelError(f"tile_grid: no kernel {brief(kernel)} of {program.name} is cut; those that are: {listed(cut)}"
                          f"{did_you_mean(kernel, cut)}")  # fmt: skip
     found = cut[kernel or next(iter(cut))]
     return TileGrid(_sides(found), f"tile_grid({program.name} -> {program.history[-1]})")

@@ -9,8 +9,8 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any, NamedTuple
 
-from perfmodel.errors import CapacityError, DimensionError
-from perfmodel.mechanisms.results import Shown, number, part_of_all, plain_number
+from perfmodel.errors import CapacityError, DimensionError, brief
+from perfmodel.mechanisms.results import Shown, in_order, number, part_of_all, plain_number
 from perfmodel.showing import Text, plain_dict
 
 MOST_EVENTS = 2**20
@@ -148,17 +148,15 @@ def checked(durations: Iterable[Any]) -> list[Any]:
     for length in found:
         plain = isinstance(length, Real | Fraction) and not isinstance(length, bool)
         if not plain or not _SHORTEST <= length <= _LONGEST:
-            raise DimensionError(f"run: a block lasts {str(length)[:60]!r}: expected a positive, finite number")
+            raise DimensionError(f"run: a block lasts {brief(length)}: expected a positive, finite number")
     if not found:
         raise DimensionError("run: no block is given")
     return found
 
 
 def _some(durations: Iterable[Any]) -> list[Any]:
-    if isinstance(durations, str) or not isinstance(durations, Iterable):
-        raise DimensionError(f"run: durations = {durations!r}: expected a list of how long each block lasts")
     found = []
-    for length in durations:
+    for length in in_order(durations, "durations", "run"):
         found.append(length)
         check_events(len(found))
     return found

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.names import machine_meant
-from perfmodel.errors import DimensionError, MachineError
+from perfmodel.errors import DimensionError, MachineError, brief
 from perfmodel.expressions import Size, ceil_div, is_concrete, product, size, total
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.results import Shown, chosen, concrete, count_of, counted, number, part_of_all, share
+from perfmodel.mechanisms.answering import whole
+from perfmodel.mechanisms.results import Shown, chosen, concrete, counted, number, part_of_all, share
 from perfmodel.mechanisms.tile_grids import TileGrid, tile_grid
 from perfmodel.mechanisms.timelines import Timeline, check_events, checked, run_blocks, run_workers
 from perfmodel.showing import Text, formula, plain_dict
@@ -263,8 +264,7 @@ def waves(
     them after the others), "dynamic" (a block goes to the slot that is free first, as a plain launch does) or
     "stream-k" (work in equal shares, of whole ``steps`` where it is said how many steps a block has; Osama et al.
     2023). With nothing else on the chip "static" and "dynamic" take ceil(blocks / slots) block times (NVIDIA,
-    "Matrix Multiplication
-    Background", wave quantization).
+    "Matrix Multiplication Background", wave quantization).
 
     >>> waves(98).waves, waves(120).waves, waves("b", units=108).waves
     (1, 2, ceiling(b/108))
@@ -274,11 +274,13 @@ def waves(
     grid = tile_grid(blocks) if isinstance(blocks, Program) else blocks
     found = grid.blocks if isinstance(grid, TileGrid) else grid
     word = chosen(schedule, (*SCHEDULES, "persistent"), "schedule", "waves").replace("persistent", "static")
-    held, number_of_units = count_of(busy, "busy", "waves"), _units(units)
+    held, number_of_units = whole(busy, "busy", "waves", 0), _units(units)
     if is_concrete(number_of_units) and held >= number_of_units:
         raise DimensionError(f"waves: busy = {held} leaves none of the {number_of_units} units")
     if steps is not None and word != "stream-k":
-        raise DimensionError(f"waves: steps = {steps!r} has a meaning with schedule='stream-k' alone, got {word!r}")
+        raise DimensionError(
+            f"waves: steps = {brief(steps)} has a meaning with schedule='stream-k' alone, got {word!r}"
+        )
     parts = None if steps is None else size(steps, "steps")
     kept = grid if isinstance(grid, TileGrid) else None
     return Waves(size(found, "blocks"), number_of_units, size(resident, "resident"), word, held, parts, kept)

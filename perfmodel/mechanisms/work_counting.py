@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.errors import DimensionError, PerfModelError
+from perfmodel.errors import DimensionError, PerfModelError, brief
 from perfmodel.expressions import Size, is_concrete, largest, product, size, smallest, total
 from perfmodel.graph.describing import title
 from perfmodel.graph.functions import FUNCTIONS
@@ -38,7 +38,9 @@ def work_span(work: Any, span: Any = None, *, reduction: Any = "tree", unit: str
     lanes, word = _lanes(reduction), chosen(unit, ("flop", "mac"), "unit", "work_span")
     if isinstance(work, Program):
         if span is not None:
-            raise PerfModelError(f"work_span: a program has its own span; span = {span!r} goes with a number as work")
+            raise PerfModelError(
+                f"work_span: a program has its own span; span = {brief(span)} goes with a number as work"
+            )
         length, path = _longest(work, lanes, word)
         if length == 0:
             raise PerfModelError(f"work_span: {work.name} does no operation, so it has no span")
@@ -65,7 +67,9 @@ def work_span_limits(times: Mapping[Any, Any]) -> WorkSpanLimits:
     (320, 10, 330, False)
     """
     if not isinstance(times, Mapping) or not times:
-        raise DimensionError(f"work_span_limits: times = {times!r}: expected times by processors, such as {{4: 80}}")
+        raise DimensionError(
+            f"work_span_limits: times = {brief(times)}: expected times by processors, such as {{4: 80}}"
+        )
     pairs = []
     for processors, time in times.items():
         count = size(processors, "processors")

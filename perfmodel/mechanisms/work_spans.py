@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from perfmodel.errors import DimensionError
+from perfmodel.errors import DimensionError, brief
 from perfmodel.expressions import Size, is_concrete, largest, product, size, total
 from perfmodel.mechanisms.results import Shown, number, plain_number, share
 from perfmodel.showing import Text, plain_dict
@@ -174,7 +174,7 @@ class WorkSpan(Shown):
 
 def _same_kind(other: Any, verb: str) -> None:
     if not isinstance(other, WorkSpan):
-        raise DimensionError(f"{verb}: expected another work_span, got {str(other)[:60]!r}")
+        raise DimensionError(f"{verb}: expected another work_span, got {brief(other)}")
 
 
 def _processors(processors: Any) -> Size:
@@ -289,5 +289,5 @@ def checked_time(value: Any, what: str) -> Any:
     found = plain_number(value)
     plain = isinstance(found, int | float | Fraction) and not isinstance(found, bool)
     if not plain or not 1e-100 <= found <= 1e100:
-        raise DimensionError(f"{what} = {str(value)[:60]}: a positive, finite number was expected")
+        raise DimensionError(f"{what} = {brief(value)}: a positive, finite number was expected")
     return found
