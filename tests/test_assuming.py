@@ -108,3 +108,16 @@ def test_formulas_are_exact_where_their_assumptions_hold(loops: tuple[str, ...],
     symbols = {dimension(label): length for label, length in sizes.items()}
     assert all(bool(relation.subs(symbols)) for relation in p.assumptions)
     assert_exact(p, sizes)
+
+
+def test_a_block_beside_padding_alone_has_no_neighbours() -> None:
+    """A buffer for 4 rows of a 3 x 3 window has 6 rows of x, of which 4 exist where one block is all there is."""
+    h = pm.dims("h")
+    p = pm.tile(pm.conv2d(height=h, width=8, c_in=3, c_out=5, kernel=3, padding=1), p=4)
+    assert p.assumptions == (h > 4,)
+    for rows in (5, 6, 8, 9, 13):
+        assert_exact(p, {"h": rows})
+    assert p.at(h=8).footprint_bytes - p.at(h=4).footprint_bytes == 2 * 3 * 8 * (6 - 4)
+    unpadded = pm.tile(pm.conv2d(height=h, width=8, c_in=3, c_out=5, kernel=3), p=4)
+    assert unpadded.assumptions == (h - 2 >= 4,)
+    assert_exact(unpadded, {"h": 6})

@@ -163,8 +163,8 @@ def explained(program: Program) -> Text:
 def _assumed(relations: tuple[sympy.Rel, ...]) -> str:
     """Where formulas hold, and why not elsewhere."""
     held = " and ".join([f"{relation.lhs} {relation.rel_op} {relation.rhs}" for relation in relations])
-    loops = any(isinstance(relation, sympy.StrictGreaterThan) for relation in relations)
-    elsewhere = "a loop of one trip is dropped" if loops else "a larger tile is cut to its label"
+    several = any(isinstance(relation, sympy.StrictGreaterThan) for relation in relations)
+    elsewhere = "a tile that holds its whole label cuts nothing" if several else "a larger tile is cut to its label"
     return f"  formulas hold where {held}: {elsewhere} (p.at(...) is exact at any size)"
 
 

@@ -21,7 +21,6 @@ from perfmodel.solving.relations import Relation, relation_of
 from perfmodel.solving.solutions import CLOSED, Solution, whole_answer
 
 _MOST_ANEW = 256
-_BY_GRID = ("footprint_bytes", "issued_flops")  # what a block holds or issues: less where the tile is the extent
 
 
 def sizes_exist(program: Program) -> list[Relation]:
@@ -35,26 +34,15 @@ def sizes_exist(program: Program) -> list[Relation]:
     return [Relation(size, ">=", sympy.S.One) for size in sizes if not size.is_positive]
 
 
-def taken_for_granted(program: Program, asked: str) -> list[Relation]:
-    """What the formulas of a program assume of its tiles; for what a block holds, that its grid has two blocks too.
+def taken_for_granted(program: Program) -> list[Relation]:
+    """What the formulas of a program assume of its tiles.
 
     >>> from perfmodel import matmul, tile
     >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
-    >>> [[str(each) for each in taken_for_granted(tiled, asked)] for asked in ("bytes", "footprint_bytes")]
-    [['n >= 128', 'n > 32'], ['n > 32', 'n > 128']]
+    >>> [str(each) for each in taken_for_granted(tiled)]
+    ['n >= 128', 'n > 32']
     """
-    found = [relation_of(each) for each in program.assumptions]
-    if any(name in asked for name in _BY_GRID):
-        tiled = [item.tiled for item in program.counted if item.tiled is not None]
-        trips = [each.trips[label] for each in tiled for label in each.grid]
-        found += [
-            Relation(as_expression(trip.extent), ">", as_expression(trip.size))
-            for trip in trips
-            if not (is_concrete(trip.extent) and is_concrete(trip.size))
-        ]
-    strict = {(each.left, each.right) for each in found if each.sign == ">"}
-    kept = [each for each in found if each.sign != ">=" or (each.left, each.right) not in strict]
-    return list(dict.fromkeys(kept))
+    return [relation_of(each) for each in program.assumptions]
 
 
 def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
@@ -71,9 +59,7 @@ def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
     )
 
 
-def within_domain(
-    found: Solution, program: Program, asked: str, holds: Callable[[int], bool], tried: Intervals
-) -> Solution:
+def within_domain(found: Solution, program: Program, holds: Callable[[int], bool], tried: Intervals) -> Solution:
     """A solution of a program's formulas, where they hold; elsewhere each value is counted anew by ``holds``.
 
     >>> from perfmodel import dims, matmul, solve, tile
@@ -81,7 +67,7 @@ def within_domain(
     >>> solve(tiled, dims("n"), where="footprint_bytes == 6144").intervals  # 3 * 32^2 * 2, no loop
     ((32, 32),)
     """
-    exist, granted = sizes_exist(program), taken_for_granted(program, asked)
+    exist, granted = sizes_exist(program), taken_for_granted(program)
     if not exist and not granted:
         return found
     if not found.unknown.is_integer or found.method == "algebra":

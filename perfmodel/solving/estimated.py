@@ -21,7 +21,7 @@ from perfmodel.solving.relations import Relation, check_words, exact, relation_o
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
 from perfmodel.solving.unknowns import among
 
-_TIME, _WITH_GRID = "time_s", "footprint_bytes"
+_TIME = "time_s"
 
 
 def by_estimates(
@@ -135,7 +135,7 @@ def _estimated(made: str, program: Program, chip: Machine, unknown: sympy.Symbol
     found = estimate_many(program, chip, {unknown.name: values}, effects=effects)
     if found.unknown:
         raise SolveError(f"{made}: no time without a rate: {found.unknown[0]}")
-    granted = taken_for_granted(program, _WITH_GRID)
+    granted = taken_for_granted(program)
     beyond = ~_inside(values, where_all(granted, unknown)) if granted else []
     seconds, codes = found.time_s.copy(), found.bound_codes.copy()
     for place, value in enumerate(values.tolist()):

@@ -95,10 +95,10 @@ def _by_formulas(
     within: Any,
 ) -> Solution:
     """The solution of the relation that a program's formulas make, within the domain of those formulas."""
-    relation, words = asked(program), where if isinstance(where, str) else ""
-    if words and not relation.difference.has(symbol):
+    relation = asked(program)
+    if isinstance(where, str) and not relation.difference.has(symbol):
         check_words(relation, program.symbols, quantities(program, chip))
-    moves = any(each.difference.has(symbol) for each in taken_for_granted(program, words))
+    moves = any(each.difference.has(symbol) for each in taken_for_granted(program))
     if moves and symbol.is_integer and not relation.difference.free_symbols:
         found = steady(made, relation, symbol)
     else:
@@ -111,7 +111,7 @@ def _by_formulas(
             return False
         return holds_at(asked(program.at({symbol.name: value})), symbol, sympy.Integer(value))
 
-    return within_domain(found, program, words, holds, tried)
+    return within_domain(found, program, holds, tried)
 
 
 def _machine(on: str | Path | Machine) -> Machine:

@@ -85,7 +85,7 @@ def columns_of(
     import numpy
 
     try:
-        broken = _broken(program, sizes, count, asked.metrics)
+        broken = _broken(program, sizes, count)
         if broken is None:
             return _columns(program, sizes, count, chip, asked)
         whole = numpy.flatnonzero(~broken)
@@ -123,32 +123,20 @@ def joined(parts: Sequence[tuple[Any, dict[str, Any]]], count: int) -> dict[str,
     return found
 
 
-def _broken(program: Program, sizes: Mapping[str, Any], count: int, metrics: tuple[str, ...]) -> Any:
+def _broken(program: Program, sizes: Mapping[str, Any], count: int) -> Any:
     """Whether something that the formulas take for granted does not hold, at each point; None where they hold."""
     import numpy
 
-    assumed = _assumed(program, metrics)
-    if not assumed:
+    if not program.assumptions:
         return None
     found = numpy.zeros(count, dtype=bool)
-    for low, high, strict in assumed:
-        names = {each.name for side in (low, high) for each in side.free_symbols}
-        sides = compile_formula({"low": low, "high": high}, symbols=names)({name: sizes[name] for name in names})
+    for each in program.assumptions:
+        names = {symbol.name for symbol in each.free_symbols}
+        compiled = compile_formula({"low": each.lts, "high": each.gts}, symbols=names)
+        sides = compiled({name: sizes[name] for name in names})
+        strict = isinstance(each, (sympy.StrictLessThan, sympy.StrictGreaterThan))
         found |= sides["low"] >= sides["high"] if strict else sides["low"] > sides["high"]
     return found
-
-
-def _assumed(program: Program, metrics: tuple[str, ...]) -> list[tuple[Any, Any, bool]]:
-    """What is smaller than what, strictly or not: loops make two trips; a footprint has whole tiles."""
-    found = [
-        (each.lts, each.gts, isinstance(each, (sympy.StrictLessThan, sympy.StrictGreaterThan)))
-        for each in program.assumptions
-    ]
-    if "footprint_bytes" in metrics:
-        cuts = [cut for kernel in program.kernels for tiling in kernel.tiles for cut in tiling.cuts]
-        pairs = [(as_expression(cut.size), as_expression(program.labels[cut.label])) for cut in cuts]
-        found += [(size, extent, False) for size, extent in pairs if size.free_symbols | extent.free_symbols]
-    return list(dict.fromkeys(found))
 
 
 def _columns(
