@@ -41,7 +41,6 @@ def test_values_without_a_loop_are_estimated_by_themselves() -> None:
     ("asked", "message"),
     [
         (lambda: solve(THIN, n, where="time_s <= 1", effects="real"), "of a machine"),
-        (lambda: solve(THIN, "h100-sxm", n, where=n <= 3, effects="real"), "in text"),
         (lambda: solve(THIN, "h100-sxm", n, bound="power", effects="real"), "expected one of compute, memory, launch"),
         (lambda: solve(THIN, n, bound="compute", effects="real"), "asks about a machine"),
         (lambda: solve(matmul(n, "m", 8), "h100-sxm", n, where="time_s <= 1", effects="real"), "values for all others"),

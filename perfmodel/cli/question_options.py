@@ -33,7 +33,7 @@ def add_question_commands(add: Callable[[str, str, str, Run], argparse.ArgumentP
     option("--on", metavar="MACHINE", help="a chip, or a path in .toml")
     option("--bound", metavar="NAME", help="bound by compute, or by memory")
     option("--fits", action="store_true", help="fits the memory of the chip")
-    option("--where", metavar="CONDITION", help="a comparison such as 'time_s <= 1e-3'")
+    option("--where", metavar="CONDITION", help="such as 'time_s <= 1e-3' or 'n %% 128 == 0 and bytes <= 1e9'")
     option("--effects", metavar="NAMES", default="ideal", help="ideal (default), real, or effects by name with commas")
     option("--within", metavar="FIRST..LAST", help="the values to try, where a search is needed")
     option("--at", metavar="NAME=SIZE", action="append", default=[], help="give a symbol or label a size (repeatable)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -11,17 +12,29 @@ from perfmodel.catalogue import Machine
 from perfmodel.errors import SolveError, listed
 from perfmodel.estimation import estimate, estimate_many
 from perfmodel.estimation.many import BOUNDS
-from perfmodel.expressions import compile_formula, reals
+from perfmodel.estimation.words import RATES
+from perfmodel.expressions import compile_formula, parse_tree, reals
+from perfmodel.expressions.conditions import relation_of
+from perfmodel.expressions.relations import CLOSE, Relation, exact
 from perfmodel.graph.programs import Program
 from perfmodel.solving.domains import sizes_exist, taken_for_granted, where_all
-from perfmodel.solving.exactly import CLOSE
 from perfmodel.solving.integers import Intervals, runs_of
-from perfmodel.solving.quantities import peak_seconds_of, quantities
-from perfmodel.solving.relations import Relation, check_words, exact, relation_of
+from perfmodel.solving.quantities import check_words, peak_seconds_of, quantities
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
 from perfmodel.solving.unknowns import among
 
 _TIME = "time_s"
+
+
+def is_timed(where: Any) -> bool:
+    """Whether a comparison names a time, or what is made of one.
+
+    >>> is_timed("fraction_of_peak >= 1/2"), is_timed("bytes <= 1e9")
+    (True, False)
+    """
+    if not isinstance(where, str):
+        return False
+    return any(isinstance(each, ast.Name) and each.id in RATES for each in ast.walk(parse_tree(where, "where")))
 
 
 def by_estimates(

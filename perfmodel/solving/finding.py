@@ -8,11 +8,11 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError
+from perfmodel.expressions.relations import Relation
 from perfmodel.solving.exactly import difference_at, holds_at
 from perfmodel.solving.integers import by_bisection, by_pieces, by_trying, is_monotone
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
-from perfmodel.solving.relations import Relation
 from perfmodel.solving.solutions import (
     ALGEBRA,
     CLOSED,

@@ -9,8 +9,8 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError
+from perfmodel.expressions.relations import Relation
 from perfmodel.showing import Text, plain, plain_dict
-from perfmodel.solving.relations import Relation
 
 _MOST_WRITTEN = 8  # intervals that are shown one by one
 _MOST_SORTED = 256  # intervals whose relations sympy puts in its order
@@ -35,7 +35,7 @@ class Solution:
 
     made: str
     unknown: sympy.Symbol
-    relation: Relation
+    relation: Any  # a comparison, or several joined
     method: str
     intervals: tuple[tuple[Any, Any], ...] = ()
     values: tuple[Any, ...] = ()
@@ -118,7 +118,10 @@ class Solution:
         >>> solve("n == 64*ceil(n/64)", "n", within=(1, 200)).how
         'exhaustive search of 1 .. 200'
         """
-        return self.method + ("" if self.searched is None else f" of {self.searched[0]} .. {self.searched[1]}")
+        if self.searched is None:
+            return self.method
+        first, *more = self.method.partition(EXHAUSTIVE)
+        return f"{first}{more[0]} of {self.searched[0]} .. {self.searched[1]}{more[1]}"
 
     def explain(self) -> Text:
         """The relation, where its two sides are equal, where it holds, and how that was found.
@@ -131,7 +134,7 @@ class Solution:
           answer    n >= 886
           method    closed form
         """
-        lines: list[tuple[str, Any]] = [("holds", self.relation)] if self.relation.difference.free_symbols else []
+        lines: list[tuple[str, Any]] = [("holds", self.relation)] if _speaks(self.relation) else []
         if self.values:
             lines.append(("equal at", ", ".join(f"{self.unknown} = {_short(each)}" for each in self.values)))
         lines.append(("answer", self.answer))
@@ -165,6 +168,11 @@ class Solution:
     def __repr__(self) -> str:
         given = f", given {' and '.join(map(str, self.given))}" if self.given else ""
         return f"{self.made}\n# {self.answer}; {self.how}{given}"
+
+
+def _speaks(relation: Any) -> bool:
+    """Whether a relation is worth a line: where it holds symbols."""
+    return not isinstance(relation, Relation) or bool(relation.difference.free_symbols)
 
 
 def _short(value: Any) -> str:

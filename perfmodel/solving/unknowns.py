@@ -10,15 +10,15 @@ import sympy
 from perfmodel.catalogue import Machine
 from perfmodel.errors import SolveError, did_you_mean, listed
 from perfmodel.expressions import LARGEST_SIZE, dimension
+from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
-from perfmodel.solving.relations import Relation
 
 SEARCHED = 2**20  # the range that is tried where nothing else is said: no model dimension is larger
 ESTIMATED = 2**14  # the same for real estimates, of which there are a hundred thousand a second
 _MOST_TRIED = 2**26
 
 
-def unknown_of(subject: Program | Relation, on: Any, given: Any) -> sympy.Symbol:
+def unknown_of(subject: Program | Sequence[Relation], on: Any, given: Any) -> sympy.Symbol:
     """The symbol of an unknown given as symbol or name; ``SolveError`` where it does not occur.
 
     >>> from perfmodel import matmul
@@ -38,9 +38,9 @@ def unknown_of(subject: Program | Relation, on: Any, given: Any) -> sympy.Symbol
     raise SolveError(f"solve: {name!r} does not occur{did_you_mean(name, known)}; there are {listed(known) or 'none'}")
 
 
-def _symbols(subject: Program | Relation, on: Any) -> set[sympy.Symbol]:
-    if isinstance(subject, Relation):
-        return set(subject.difference.free_symbols)
+def _symbols(subject: Program | Sequence[Relation], on: Any) -> set[sympy.Symbol]:
+    if not isinstance(subject, Program):
+        return {each for relation in subject for each in relation.difference.free_symbols}
     found = set(subject.symbols)
     if isinstance(on, Machine):
         rates = [peak.flops_per_s for peak in on.peaks]
