@@ -4,41 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from fractions import Fraction
-from typing import Any, ClassVar
-
-import sympy
+from typing import Any
 
 from perfmodel.errors import DimensionError, PerfModelError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, as_expression, is_concrete
-from perfmodel.showing import Text, formula, percent
-
-
-class Shown:
-    """A value that a notebook shows as its text, and as the formula of one of its figures.
-
-    >>> class Answer(Shown):
-    ...     def __repr__(self) -> str:
-    ...         return "answer < 4"
-    >>> Answer()._repr_html_()
-    '<pre>answer &lt; 4</pre>'
-    """
-
-    __slots__ = ()
-    _figure: ClassVar[str] = ""
-
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
-
-    def _repr_latex_(self) -> str | None:
-        if not self._figure:
-            return None
-        name = self._figure.replace("_", " ")
-        return f"$\\text{{{name}}} = {sympy.latex(as_expression(getattr(self, self._figure)))}$"
+from perfmodel.showing import formula, percent
+from perfmodel.shown import Shown as Shown
 
 
 def share(part: Any, whole: Any) -> Any:
     """``part / whole``: a float of exact counts, or a formula.
 
+    >>> import sympy
     >>> share(120, 216), share(sympy.Symbol("b"), 216)
     (0.5555555555555556, b/216)
     """
@@ -100,6 +77,7 @@ def concrete(values: Iterable[Size], what: str, verb: str) -> None:
 def number(value: Any, digits: int = 4) -> str:
     """A number or formula as it stands in a line.
 
+    >>> import sympy
     >>> number(71648), number(1.1111111), number(sympy.Symbol("n") / 2)
     ('71,648', '1.111', 'n / 2')
     """
@@ -113,6 +91,7 @@ def number(value: Any, digits: int = 4) -> str:
 def part_of_all(fraction: Any) -> str:
     """A fraction as a percentage, or its formula.
 
+    >>> import sympy
     >>> part_of_all(0.5555), part_of_all(sympy.Symbol("n"))
     ('56 %', 'n')
     """
@@ -122,6 +101,7 @@ def part_of_all(fraction: Any) -> str:
 def counted(value: Any, noun: str, plural: str = "") -> str:
     """A count with its noun, in the plural where it is not one.
 
+    >>> import sympy
     >>> counted(1, "wave"), counted(1320, "block"), counted(sympy.Symbol("b"), "pass", "passes")
     ('1 wave', '1,320 blocks', 'b passes')
     """

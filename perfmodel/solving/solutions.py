@@ -11,6 +11,7 @@ import sympy
 from perfmodel.errors import SolveError
 from perfmodel.expressions.relations import Relation
 from perfmodel.showing import Text, plain, plain_dict
+from perfmodel.shown import Explained
 
 _MOST_WRITTEN = 8  # intervals that are shown one by one
 _MOST_SORTED = 256  # intervals whose relations sympy puts in its order
@@ -19,7 +20,7 @@ CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhau
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Solution:
+class Solution(Explained):
     """The values of one unknown for which a relation holds.
 
     ``intervals`` are first and last value (None is without end, or above 0 for a real unknown), ``values`` the real
@@ -90,9 +91,6 @@ class Solution:
 
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
 
     @property
     def answer(self) -> str:
