@@ -75,11 +75,13 @@ def explained(estimate: Estimate) -> Text:
     >>> from perfmodel import Machine, estimate, matmul
     >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
     >>> explained(e)
-    matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth
+    matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak,
+               59 % of bandwidth
       work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
       memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
-      left out every effect beyond the roofline: mine lists no ...
+      left out every effect beyond the roofline: mine lists no units, clock or calibrated constants
+               that they need
     """
     head = f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"
     general = by_label(estimate.program)
@@ -96,10 +98,9 @@ def _in_width(line: str) -> list[str]:
     """A line, cut between words where it is wider than a page shows, each number with its unit."""
     if len(line) <= _WIDEST:
         return [line]
-    bound = sub(r"(?<=\d) (?=%|[A-Za-z]{1,2}\b)|(?<=%) ", "\0", line)
-    return [
-        part.replace("\0", " ") for part in wrap(bound, _WIDEST, subsequent_indent=" " * 11, break_long_words=False)
-    ]
+    bound = sub(r"(?<=\d) (?=%|[A-Za-z]{1,2}\b)|(?<=%) (?=of)|(?<=% of) ", "\0", line)
+    cut = wrap(bound, _WIDEST, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in cut]
 
 
 def _kernel_rows(
