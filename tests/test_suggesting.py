@@ -246,7 +246,7 @@ def test_a_notebook_shows_what_was_wanted_and_why() -> None:
     """The table of the prompt, the wanted size first, with the quanta that each size meets."""
     found = pm.suggest(pm.matmul(8192, "n", 4096), "a100-sxm-80gb", n=50257, top=2)
     shown = found._repr_html_()
-    wanted, *rest = [row for row in shown.split("<tr>")[2:]]
+    wanted, *rest = shown.split("<tr>")[2:]
     assert "<td>50257</td>" in wanted
     assert len(rest) == 2
     for each, row in zip((found.wanted, *found.rows), (wanted, *rest), strict=True):

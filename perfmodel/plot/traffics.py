@@ -46,7 +46,7 @@ def traffic(*programs: Program, labels: Sequence[str] | None = None, ax: Any = N
     drawn.bar(0, 0, color="#BBBBBB", hatch="//", edgecolor="white", label="written")
     drawn.set_xticks(range(len(programs)), names, rotation=15 if max(map(len, names)) > 48 // len(names) else 0)
     engineering(drawn.yaxis, "B")
-    legend(drawn, loc="upper right")
+    legend(drawn, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return finish(drawn, "bytes moved, by tensor", ("", ""), ("moved", ""))
 
 

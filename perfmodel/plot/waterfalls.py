@@ -32,7 +32,7 @@ def waterfall(*estimates: Estimate, labels: Sequence[str] | None = None, ax: Any
     names = _names(estimates, labels)
     steps = [_changes(each) for each in estimates]
     rows = _rows(steps, [each.time_s for each in estimates])
-    drawn = axes(ax, "waterfall")
+    drawn = axes(ax, "waterfall", max(5.0, 0.28 * len(rows) * len(estimates)))  # a line of text for each bar
     height = 0.8 / len(estimates)
     longest = max(max(end for _, end in each.values()) for each in steps)
     for number, (changes, name) in enumerate(zip(steps, names, strict=True)):
@@ -45,7 +45,7 @@ def waterfall(*estimates: Estimate, labels: Sequence[str] | None = None, ax: Any
     drawn.invert_yaxis()
     drawn.set_xlim(0, longest * 1.18)
     engineering(drawn.xaxis, "s")
-    legend(drawn, loc="upper right")
+    legend(drawn, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     title = f"from the roofline to the estimate: {names[0]}" if len(estimates) == 1 else _shared(estimates)
     return finish(drawn, title, ("time", ""), ("", ""))
 
