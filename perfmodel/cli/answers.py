@@ -23,7 +23,7 @@ def estimated(options: argparse.Namespace) -> Any:
     >>> from perfmodel.cli.options import parser
     >>> call = ["estimate", "gemv(8192, 8192)", "--on", "h100-sxm", "--effects", "ideal"]
     >>> print(estimated(parser().parse_args(call)).splitlines()[0])
-    gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak, 100 % of bandwidth
+    gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak,
     """
     programs, chips = programs_of(options), [machine(name) for name in options.on]
     names = tuple(name.strip() for name in options.effects.split(","))
