@@ -108,9 +108,7 @@ def test_the_data_hold_what_follows_from_the_fields(name: str) -> None:
 
 
 @pytest.mark.parametrize(("make", "figure", "formula"), FORMULAS)
-def test_a_notebook_typesets_the_figure_that_can_be_a_formula(
-    make: Callable[[], Any], figure: str, formula: str
-) -> None:
+def test_a_notebook_typesets_what_can_be_a_formula(make: Callable[[], Any], figure: str, formula: str) -> None:
     """The name of the figure, and its formula."""
     assert make()._repr_latex_() == f"$\\text{{{figure}}} = {formula}$"
 
