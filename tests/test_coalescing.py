@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from lanes import EXPRESSIONS, Written
 
 import perfmodel as pm
 from perfmodel.mechanisms.addresses import addresses
-from perfmodel.mechanisms.merging_requests import expected_distinct, one_by_one, strided
+from perfmodel.mechanisms.merging_requests import one_by_one, strided
 
 WIDTHS = st.sampled_from([1, 2, 3, 4, 8, 12, 16])
 
@@ -63,14 +62,6 @@ def test_efficiencies_are_ordered(written: Written) -> None:
         assume(False)
     assert 0 < found.efficiency <= found.sector_efficiency <= 1
     assert found.bytes_used <= found.bytes_requested
-
-
-def test_random_reads_touch_on_average_what_all_cases_do() -> None:
-    """Three requests in five lines: the mean over all 5^3 ways; and 32 in a very large array are 32."""
-    ways = [len(set(way)) for way in product(range(5), repeat=3)]
-    assert expected_distinct(3, 5) == pytest.approx(sum(ways) / 5**3)
-    assert expected_distinct(7, 1) == 1
-    assert expected_distinct(32, 2**40) == pytest.approx(32)
 
 
 # ---------------------------------------------------------------------------- figures

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfmodel.expressions import Size, largest, positive_real, product, share, total
 from perfmodel.mechanisms.answering import Answer
-from perfmodel.mechanisms.tile_grids import Side
+from perfmodel.mechanisms.tile_grids import Side, TileGrid
 from perfmodel.mechanisms.wording import counted, number, part_of_all
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class Systolic(Answer):
         return first, Side("n", self.n, self.cols)
 
     @property
+    def _grid(self) -> TileGrid:
+        return TileGrid(self.sides)
+
+    @property
     def folds(self) -> Size:
         """How often the array is loaded anew: the tiles of what stays in it.
 
@@ -52,7 +56,7 @@ class Systolic(Answer):
         >>> systolic(300, 300, 64, rows=256, cols=256).folds == 2 * 2
         True
         """
-        return product([side.blocks for side in self.sides])
+        return self._grid.blocks
 
     @property
     def streamed(self) -> Size:
@@ -176,7 +180,7 @@ class Systolic(Answer):
         >>> f"{systolic(300, 300, 64, rows=256, cols=256).padding_fill:.0%}"  # (300 / 512)^2
         '34%'
         """
-        return share(product([side.extent for side in self.sides]), product([side.covered for side in self.sides]))
+        return self._grid.tile_fill
 
     @property
     def padded(self) -> tuple[Size, Size, Size]:
