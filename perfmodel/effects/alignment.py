@@ -2,17 +2,20 @@
 
 A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
-A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128).
+A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is that
+of the chip's data sheet, 256 x 256 from TPU v6e on.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from perfmodel.catalogue import Machine
 from perfmodel.effects.shapes import KernelShape
 
 VECTOR_BYTES = 16
-ARRAY = 128  # rows and columns of a TPU's matrix unit up to v5p
+ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
+USUAL_SIDE = 128  # of one whose sheet does not say: v2 to v5p
 SUBLANES = 8
 
 
@@ -38,17 +41,30 @@ def load_width(shape: KernelShape) -> Any:
     return found
 
 
-def array_padding(shape: KernelShape) -> Any:
-    """Padded over useful work on a systolic array: m to 8, n and k to 128.
+def array_of(machine: Machine) -> tuple[int, int]:
+    """Rows and columns of the matrix unit of a TPU, as its data sheet has them; 128 x 128 where it says nothing.
+
+    >>> from perfmodel import machine
+    >>> array_of(machine("tpu-v5e")), array_of(machine("tpu-v6e"))
+    ((128, 128), (256, 256))
+    """
+    known = {name: figure.value for name, figure in machine.figures if name in ARRAY}
+    rows, columns = [int(known.get(name, USUAL_SIDE)) for name in ARRAY]
+    return rows, columns
+
+
+def array_padding(shape: KernelShape, array: tuple[int, int] = (USUAL_SIDE, USUAL_SIDE)) -> Any:
+    """Padded over useful work on a systolic array: m to 8, k to its rows and n to its columns.
 
     >>> from perfmodel import matmul
     >>> from perfmodel.effects.shapes import shape_of
-    >>> float(array_padding(shape_of(matmul(8, 64, 128).counted[0]).numbers()))
-    2.0
+    >>> shape = shape_of(matmul(8, 64, 128).counted[0]).numbers()
+    >>> float(array_padding(shape)), float(array_padding(shape, (256, 256)))
+    (2.0, 8.0)
     """
     import numpy
 
     found = 1.0
-    for extent, part in ((shape.m, SUBLANES), (shape.n, ARRAY), (shape.k, ARRAY)):
+    for extent, part in ((shape.m, SUBLANES), (shape.n, array[1]), (shape.k, array[0])):
         found = found * numpy.ceil(extent / part) * part / extent
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
-from perfmodel.effects.alignment import array_padding
+from perfmodel.effects.alignment import array_of, array_padding
 from perfmodel.effects.chips import chip_of
 from perfmodel.effects.choosing import chosen_many
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
@@ -116,7 +116,7 @@ class PreparedKernel:
     given: tuple[int, ...] | None
     repeat: float | Compiled
     bandwidth: float
-    padded: bool
+    array: tuple[int, int] | None  # of a TPU that pads to it
 
     def at(self, values: Mapping[str, Any], count: int) -> ManyKernels:
         """The kernel at so many values of its symbols.
@@ -142,8 +142,8 @@ class PreparedKernel:
             if peak is not None:
                 by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + amount / float(peak.flops_per_s)
         compute: Any = reduce(numpy.maximum, by_unit.values(), numpy.zeros(len(shape.bytes)))
-        if self.padded:
-            compute = compute * array_padding(shape)
+        if self.array is not None:
+            compute = compute * array_padding(shape, self.array)
         memory = numpy.maximum(shape.bytes / self.bandwidth, shape.levels_s)
         return Parts(compute, memory, 0.0, 0.0, numpy.maximum(compute, memory))
 
@@ -162,7 +162,7 @@ def _kernel(
         given,
         float(times) if is_concrete(times) else compile_formula(times),
         float(found.bandwidth_bytes_per_s),
-        found.kind == "tpu" and "alignment" in names and contracts,
+        array_of(found) if found.kind == "tpu" and "alignment" in names and contracts else None,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
-from perfmodel.effects.alignment import array_padding
+from perfmodel.effects.alignment import array_of, array_padding
 from perfmodel.effects.chips import chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
@@ -36,6 +36,7 @@ class Stacked:
     remarks: tuple[str, ...] = ()
     plain_s: float = 0.0  # the roofline, where there is no setting
     given: tuple[int, ...] | None = None  # the tile, where it is not searched
+    array: tuple[int, int] | None = None  # rows and columns of the systolic array of a TPU
 
     @property
     def time_s(self) -> float:
@@ -100,7 +101,7 @@ def stacked(
     shape = shape.numbers()
     chip = chip_of(machine)
     if chip is None:
-        return _padded(shape, found, names) if machine.kind == "tpu" else None
+        return _padded(shape, found, machine, names) if machine.kind == "tpu" else None
     setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
     if not shape.bytes and not any(setting.rates.peaks):
         return None  # no part of it has a known rate: there is no time to add to
@@ -137,13 +138,14 @@ def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protoco
     return name != "cache reuse" or not protocol.cold
 
 
-def _padded(shape: KernelShape, found: Roofline, names: tuple[str, ...]) -> Stacked:
+def _padded(shape: KernelShape, found: Roofline, machine: Machine, names: tuple[str, ...]) -> Stacked:
     """A TPU's kernel: the roofline, and the padding of its matrix unit."""
     compute = max([float(term.seconds) for term in found.terms if term.computes], default=0.0)
     memory = max([float(term.seconds) for term in found.terms if not term.computes])
-    padded = "alignment" in names and shape.kind == CONTRACTION
+    padded, array = "alignment" in names and shape.kind == CONTRACTION, array_of(machine)
     names, plain = names[:1], max(compute, memory)
     if padded:
-        names, compute = (*names, "alignment"), compute * float(array_padding(shape))
+        names, compute = (*names, "alignment"), compute * float(array_padding(shape, array))
     parts = Parts(compute, memory, 0.0, 0.0, max(compute, memory))
-    return Stacked(shape, None, None, parts, names, ("launch, clocks and the pipelines of a TPU",), (), plain)
+    left_out = ("launch, clocks and the pipelines of a TPU",)
+    return Stacked(shape, None, None, parts, names, left_out, plain_s=plain, array=array)

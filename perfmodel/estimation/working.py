@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from perfmodel.effects.alignment import VECTOR_BYTES
+from perfmodel.effects.alignment import SUBLANES, VECTOR_BYTES
 from perfmodel.effects.choosing import chosen, narrowed
 from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
@@ -60,6 +60,8 @@ def _factor(name: str, before: float, after: float) -> str:
 
 def _text(name: str, found: Stacked, unit_name: str) -> str:
     tile, shape, setting = found.tile, found.shape, found.setting
+    if found.array is not None:
+        return _padded(shape, found.array)
     if tile is None or setting is None:
         return EFFECTS[name]
     rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
@@ -78,6 +80,13 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
     if name == "power":
         return f"the chip sustains {percent(setting.chip.constants.matrix_reach)} of its peak"
     return EFFECTS[name]
+
+
+def _padded(shape: KernelShape, array: tuple[int, int]) -> str:
+    """What a systolic array pads a contraction to."""
+    sides = ((shape.m, SUBLANES), (shape.n, array[1]), (shape.k, array[0]))
+    m, n, k = [ceil(extent / side) * side for extent, side in sides]
+    return f"an array of {array[0]} x {array[1]} pads m, n, k to {m}, {n}, {k}"
 
 
 def _blocks(shape: KernelShape, tile: Tile) -> int:
