@@ -2,8 +2,8 @@
 
 A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
-A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is that
-of the chip's data sheet, 256 x 256 from TPU v6e on.
+A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is
+that of the chip's data sheet, 256 x 256 from TPU v6e on.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from perfmodel.catalogue.parts import Peak
 from perfmodel.effects import tiles_in_flight
 from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
+from perfmodel.effects.coalescing import spread
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
@@ -44,6 +45,7 @@ EFFECTS = {
     "epilogue": "each block ends by storing its tile",
     "split-k": "partial sums are added up",
     "power": "the clock: units boost, and the whole chip sustains less than its peak",
+    "coalescing": "memory moves whole sectors, of which short runs use a part",
     "row passes": "rows that are read again",
     "tiles in flight": "operands that do not fit the cache are read again by later waves",
     "few blocks": "a stream starts and drains, and few units cannot draw the whole bandwidth",
@@ -200,6 +202,8 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
 
     on, chip = setting.on, setting.chip
     moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
+    if shape.pieces and "coalescing" in on:
+        moved = moved * spread(shape, chip.sector_bytes)
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
     if "tiles in flight" in on and tile is not None and shape.kind == CONTRACTION:

@@ -23,7 +23,8 @@ from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict, quantity
 
-NEVER = ("uncoalesced access", "heat", "which kernel a library really takes")  # what no effect models yet
+# What no effect models yet.
+NEVER = ("threads that walk a tensor in another order than it is stored", "heat", "which kernel a library really takes")
 BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
 BEYOND_CHIP = "every effect beyond the roofline: {} lists no units, clock or calibrated constants that they need"
 

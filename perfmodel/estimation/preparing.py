@@ -167,7 +167,7 @@ def _kernel(
 
 
 # Effects whose formulas ask for the extents, the bytes in all and the work; the others may ask for any number.
-_PLAIN = frozenset(NAMES[:9]) | {"power", "few blocks", "memory reach", "overlap", "launch"}
+_PLAIN = frozenset(NAMES[:9]) | {"power", "coalescing", "few blocks", "memory reach", "overlap", "launch"}
 _EXTENTS = ("batch", "m", "n", "k")
 
 
@@ -175,7 +175,7 @@ def _needed(shape: KernelShape, names: tuple[str, ...], plain: bool) -> set[str]
     """The numbers of a shape that the effects ask for (None: all); ``plain`` where the machine has no effects."""
     if not plain and not set(names) <= _PLAIN:
         return None
-    work = {f"work {place}" for place in range(len(shape.work))}
+    work = {f"work {place}" for place in range(len(shape.work))} | shape.piece_names
     if shape.kind != CONTRACTION:
         return {"bytes", "levels_s"} | work
     if len(names) > 1 and "power" not in names and not plain:

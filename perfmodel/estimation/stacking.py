@@ -109,7 +109,9 @@ def stacked(
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
     lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
-    remarks = (lent,) if chip.lender else ()
+    remarks: tuple[str, ...] = (lent,) if chip.lender else ()
+    if "coalescing" in relevant and "sector_bytes" not in dict(machine.figures):
+        remarks += (f"{machine.name} lists no sector_bytes: sectors of {chip.sector_bytes:g} B are assumed",)
     left_out = (shape.note,) if shape.note else ()
     return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks, given=given)
 
@@ -135,6 +137,8 @@ def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protoco
         return tile is not None and not (name == "split-k" and tile.splits == 1)
     if name == "row passes":
         return shape.kind == ROWS
+    if name == "coalescing":
+        return bool(shape.pieces)
     return name != "cache reuse" or not protocol.cold
 
 

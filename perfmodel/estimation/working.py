@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.effects.alignment import SUBLANES, VECTOR_BYTES
 from perfmodel.effects.choosing import chosen, narrowed
+from perfmodel.effects.coalescing import worded
 from perfmodel.effects.residents import resident
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, Setting, kernel_parts
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 LABELS = {
     "tile quantization": "tile", "wave quantization": "wave", "alignment": "align", "operand feed": "feed",
     "k steps": "k steps", "occupancy": "occupy", "epilogue": "store", "split-k": "split", "power": "power",
-    "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks", "memory reach": "reach",
-    "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
+    "coalescing": "sectors", "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks",
+    "memory reach": "reach", "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
 }  # fmt: skip
 _SHOWN = 0.002  # an effect of less than this share of the time is not worth a line
 _WORTH = 0.9  # a remedy takes at most this share of the time for each unit of work
@@ -62,6 +63,8 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
     tile, shape, setting = found.tile, found.shape, found.setting
     if found.array is not None:
         return _padded(shape, found.array)
+    if name == "coalescing" and setting is not None:
+        return worded(shape, setting.chip.sector_bytes)
     if tile is None or setting is None:
         return EFFECTS[name]
     rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
