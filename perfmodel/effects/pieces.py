@@ -23,7 +23,7 @@ class Piece(NamedTuple):
     """Runs of one tensor: ``times`` of them, each ``run`` bits; the numbers may be formulas, or arrays.
 
     The runs start ``offset`` bits after multiples of their strides: those ``within`` a row of runs, and the ``strides``
-    of rows (in bits; none for a single run). Runs that follow one another every ``period`` bits share the sectors between
+    of rows (in bits; none for a single run). Runs that follow one another every ``period`` bits share sectors between
     them; 0 where they lie anywhere, as the rows of a gather do. Where that leaves no sector out, what is touched are
     ``rows`` hulls of such runs, each ``hull`` bits, every ``apart`` bits.
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from perfmodel.catalogue.parts import Peak
 from perfmodel.effects import tiles_in_flight
-from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
 from perfmodel.effects.coalescing import spread
 from perfmodel.effects.epilogue import epilogue_s
@@ -25,6 +24,7 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_alignment import load_width
 from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
@@ -39,7 +39,7 @@ EFFECTS = {
     "tile quantization": "blocks are whole: partial tiles and steps of k",
     "wave quantization": "units take whole blocks: the last wave",
     "operand feed": "small tiles wait for their operands",
-    "alignment": "rows that do not start at 16 bytes are loaded in narrow pieces",
+    "alignment": "rows that do not start at 16 bytes are loaded in narrow pieces, and arrays pad",
     "k steps": "k is walked in whole steps, no faster than a lone block's pipeline turns",
     "occupancy": "blocks that share a unit hide each other's latency",
     "epilogue": "each block ends by storing its tile",

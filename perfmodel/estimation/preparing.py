@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
-from perfmodel.effects.alignment import array_of, array_padding
 from perfmodel.effects.chips import chip_of
 from perfmodel.effects.choosing import chosen_many
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.roofline import roofline
+from perfmodel.effects.row_alignment import array_of, array_padding
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, OpenShape, shape_of
 from perfmodel.effects.stack import NAMES, Parts, Rates, Setting
 from perfmodel.effects.tiles import checked_tile

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
-from perfmodel.effects.alignment import array_of, array_padding
 from perfmodel.effects.chips import chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
+from perfmodel.effects.row_alignment import array_of, array_padding
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile

@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from perfmodel.effects.alignment import SUBLANES, VECTOR_BYTES
 from perfmodel.effects.choosing import chosen, narrowed
 from perfmodel.effects.coalescing import worded
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_alignment import SUBLANES, VECTOR_BYTES, rows_of, worded as aligned
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill
+from perfmodel.mechanisms.aligned_rows import LINE_BYTES
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ LABELS = {
     "memory reach": "reach", "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
 }  # fmt: skip
 _SHOWN = 0.002  # an effect of less than this share of the time is not worth a line
+_ALWAYS = ("tile quantization", "wave quantization")
 _WORTH = 0.9  # a remedy takes at most this share of the time for each unit of work
 
 Row = tuple[str, str, str]
@@ -46,11 +48,16 @@ def effect_rows(kernel: KernelEstimate, unit_name: str) -> list[Row]:
     before = found.steps[0][1]
     for name, seconds in found.steps[1:]:
         text = _text(name, found, unit_name)
-        always = name in ("tile quantization", "wave quantization") and text != EFFECTS[name]
+        always = (name in _ALWAYS and text != EFFECTS[name]) or (name == "alignment" and _in_part(found))
         if always or abs(seconds - before) > _SHOWN * before:
             rows.append((f"  {LABELS[name]:<8} {text}", _factor(name, before, seconds), quantity(seconds, "s")))
         before = seconds
     return rows
+
+
+def _in_part(found: Stacked) -> bool:
+    """Whether rows of a contraction are cache lines in part, which is worth a line even where it costs nothing."""
+    return found.setting is not None and any(row.class_bytes < LINE_BYTES for row in rows_of(found.shape))
 
 
 def _factor(name: str, before: float, after: float) -> str:
@@ -67,6 +74,8 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
         return worded(shape, setting.chip.sector_bytes)
     if tile is None or setting is None:
         return EFFECTS[name]
+    if name == "alignment":
+        return aligned(shape)
     rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
     if name == "tile quantization":
         return f"{tile}: {rows} x {columns} blocks cover {rows * tile.m} x {columns * tile.n}"

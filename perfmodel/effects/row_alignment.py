@@ -1,5 +1,6 @@
 """Alignment: rows that do not start at a multiple of 16 bytes are loaded in narrower pieces, and arrays pad.
 
+The classes that matter are 16 bytes, the widest load of a thread, and 128 bytes, where a row is whole cache lines.
 A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
 A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is
@@ -12,6 +13,7 @@ from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.effects.shapes import KernelShape
+from perfmodel.mechanisms.aligned_rows import LINE_BYTES, AlignedRow
 
 VECTOR_BYTES = 16
 ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
@@ -39,6 +41,37 @@ def load_width(shape: KernelShape) -> Any:
         for part in (8, 4, 2):
             found = numpy.where(length % (2 * part) != 0, numpy.minimum(found, (part / VECTOR_BYTES) ** 0.25), found)
     return found
+
+
+def rows_of(shape: KernelShape) -> tuple[AlignedRow, AlignedRow]:
+    """The rows of A, along k, and of B, along n.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> [row.class_bytes for row in rows_of(shape_of(matmul(64, 1000, 1001).counted[0]).numbers())]
+    [2, 16]
+    """
+    bits = int(shape.bits) if shape.bits == int(shape.bits) else shape.bits
+    first, second = [AlignedRow("", label, int(getattr(shape, label)), bits, "") for label in ("k", "n")]
+    return first, second
+
+
+def worded(shape: KernelShape) -> str:
+    """The classes of the rows, and what they allow.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> print(worded(shape_of(matmul(64, 1000, 1001).counted[0]).numbers()))
+    rows of k are of the 2-byte class, of n of the 16-byte class: loads of 2 B a thread, not 16
+    >>> print(worded(shape_of(matmul(64, 1000, 1000).counted[0]).numbers()))
+    rows of k and n are of the 16-byte class: loads of 16 B a thread, lines in part
+    """
+    rows = rows_of(shape)
+    first, second = [f"the {row.class_bytes}-byte class" for row in rows]
+    which = f"k and n are of {first}" if first == second else f"k are of {first}, of n of {second}"
+    load, least = min([row.load_bytes for row in rows]), min([row.class_bytes for row in rows])
+    lines = "whole lines" if least >= LINE_BYTES else "lines in part"
+    return f"rows of {which}: loads of {load} B a thread, {f'not {VECTOR_BYTES}' if load < VECTOR_BYTES else lines}"
 
 
 def array_of(machine: Machine) -> tuple[int, int]:
