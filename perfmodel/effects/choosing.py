@@ -25,7 +25,7 @@ def chosen(shape: KernelShape, setting: Setting, given: tuple[int, ...] | None =
     >>> chosen(shape_of(matmul(8, 8192, 8192).counted[0]).numbers(), setting).m
     16
     """
-    tried = candidates(given, "split-k" in setting.on)
+    tried = candidates(given, "split-k" in setting.on and not setting.streams)
     found = picked(tried, int(_seconds(shape, tried, setting).argmin()))
     return Tile(int(found.m), int(found.n), int(found.splits))
 
@@ -46,7 +46,7 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     """
     import numpy
 
-    tried = candidates(given, "split-k" in setting.on)
+    tried = candidates(given, "split-k" in setting.on and not setting.streams)
     if tried.m.size * tried.splits.size == 1:
         return Tile(*[float(column.item()) for column in (tried.m, tried.n, tried.splits)])
     count = len(shape.m)

@@ -13,6 +13,7 @@ from perfmodel.effects.roofline import Roofline
 from perfmodel.effects.row_alignment import array_of, array_padding
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
+from perfmodel.effects.stream_k import STATIC
 from perfmodel.effects.tiles import Tile
 from perfmodel.graph.kernel_counts import KernelCount
 
@@ -83,6 +84,7 @@ def stacked(
     names: tuple[str, ...],
     protocol: Protocol,
     given: tuple[int, ...] | None = None,
+    schedule: str = STATIC,
 ) -> Stacked | None:
     """A kernel's stack; None where only the roofline is asked for, or where its sizes or the machine are formulas.
 
@@ -102,12 +104,12 @@ def stacked(
     chip = chip_of(machine)
     if chip is None:
         return _padded(shape, found, machine, names) if machine.kind == "tpu" else None
-    setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
+    setting = Setting(chip, rates_of(count, found), frozenset(names), protocol, schedule)
     if not shape.bytes and not any(setting.rates.peaks):
         return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     tile = chosen(shape, setting, given) if known else None
-    relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
+    relevant = tuple([name for name in names if _applies(name, shape, tile, setting)])
     lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
     remarks: tuple[str, ...] = (lent,) if chip.lender else ()
     if "coalescing" in relevant and "sector_bytes" not in dict(machine.figures):
@@ -132,14 +134,14 @@ def rates_of(count: KernelCount, found: Roofline) -> Rates:
     return Rates(tuple(peaks))
 
 
-def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protocol) -> bool:
+def _applies(name: str, shape: KernelShape, tile: Tile | None, setting: Setting) -> bool:
     if name in GEMM_ONLY or name in ("few blocks", "tiles in flight"):
-        return tile is not None and not (name == "split-k" and tile.splits == 1)
+        return tile is not None and not (name == "split-k" and tile.splits == 1 and not setting.streams)
     if name == "row passes":
         return shape.kind == ROWS
     if name == "coalescing":
         return bool(shape.pieces)
-    return name != "cache reuse" or not protocol.cold
+    return name != "cache reuse" or not setting.protocol.cold
 
 
 def _padded(shape: KernelShape, found: Roofline, machine: Machine, names: tuple[str, ...]) -> Stacked:

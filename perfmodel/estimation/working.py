@@ -11,6 +11,8 @@ from perfmodel.effects.residents import resident
 from perfmodel.effects.row_alignment import SUBLANES, VECTOR_BYTES, rows_of, worded as aligned
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, Setting, kernel_parts
+from perfmodel.effects.stream_k import cuts, share
+from perfmodel.effects.tile_quantization import steps
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.mechanisms.aligned_rows import LINE_BYTES
@@ -80,6 +82,8 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
     if name == "tile quantization":
         return f"{tile}: {rows} x {columns} blocks cover {rows * tile.m} x {columns * tile.n}"
     blocks, units = _blocks(shape, tile), setting.chip.units
+    if name in ("wave quantization", "split-k") and setting.streams:
+        return _streamed(name, blocks, int(steps(shape, tile)), units, unit_name)
     if name == "wave quantization":
         waves = ceil(blocks / units)
         fill = percent(last_wave_fill(blocks, units))
@@ -99,6 +103,15 @@ def _padded(shape: KernelShape, array: tuple[int, int]) -> str:
     sides = ((shape.m, SUBLANES), (shape.n, array[1]), (shape.k, array[0]))
     m, n, k = [ceil(extent / side) * side for extent, side in sides]
     return f"an array of {array[0]} x {array[1]} pads m, n, k to {m}, {n}, {k}"
+
+
+def _streamed(name: str, blocks: int, taken: int, units: int, unit_name: str) -> str:
+    """How stream-k deals out the steps of all blocks, and what it cuts."""
+    if name == "split-k":
+        return f"{int(cuts(blocks, taken, units))} partial tiles are written and read again"
+    each = int(share(blocks, taken, units))
+    filled = percent(blocks * taken / (each * units))
+    return f"{blocks} blocks of {taken} steps on {units} {unit_name}s: {each} steps each, {filled} full"
 
 
 def _blocks(shape: KernelShape, tile: Tile) -> int:
@@ -148,9 +161,9 @@ def _remedy(found: Stacked, less: KernelShape, tile: Tile, sizes: dict[str, floa
     parts = [f"{name} = {int(value)}{_in_tiles(name, value, tile)}" for name, value in sizes.items()]
     blocks = _blocks(less, tile)
     waves = ceil(blocks / found.setting.chip.units)
-    number = "1 wave" if waves == 1 else f"{waves} waves"
-    share = percent(seconds / found.time_s)
-    return f"  remedy   {', '.join(parts)}: {blocks} blocks, {number}, {quantity(seconds, 's')}: {share} of the time"
+    number = "" if found.setting.streams else ", 1 wave" if waves == 1 else f", {waves} waves"
+    part = percent(seconds / found.time_s)
+    return f"  remedy   {', '.join(parts)}: {blocks} blocks{number}, {quantity(seconds, 's')}: {part} of the time"
 
 
 def _in_tiles(name: str, value: float, tile: Tile) -> str:

@@ -36,6 +36,7 @@ def sweep_to(
     effects: Any = "real",
     protocol: Any = None,
     tile: Any = None,
+    schedule: str = "static",
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -59,7 +60,7 @@ def sweep_to(
     """
     if not isinstance(folder, (str, Path)):
         raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
-    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped, schedule)
     said = _said(asked, checked_block(block))
     place = Path(folder)
     spans = [(start, min(start + block, len(asked.points))) for start in range(0, len(asked.points), block)]
