@@ -96,6 +96,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "work_span_limits": {"times": ...},
     "amdahl": {"parallel": ..., "processors": ...},
     "gustafson": {"parallel": ..., "processors": ...},
+    "alignment": {"subject": ..., "dtype": None},
     "amat": {"times": ..., "miss_rates": ()},
     "solve": {"subject": ..., "on": None, "unknown": None},
     "dims": {"names": ...},
