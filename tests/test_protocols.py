@@ -6,11 +6,14 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.effects.chips import Chip
+from perfmodel.effects.choosing import chosen
+from perfmodel.effects.launch import SOONER_S, launched_s
 from perfmodel.effects.protocols import PROTOCOLS, WARM, Protocol
 from perfmodel.effects.quantizers import Quantizer
 from perfmodel.effects.quantizing import SMALL_S, quantized_s
 from perfmodel.effects.row_latency import ROW_S
 from perfmodel.effects.shapes import KernelShape, shape_of
+from perfmodel.effects.stack import NAMES, Rates, Setting
 from perfmodel.validation.protocols_of_rows import protocol_of
 from perfmodel.validation.rows import Row
 
@@ -107,7 +110,7 @@ def test_kernels_that_load_an_element_a_thread_move_few_bytes_a_clock() -> None:
     how = PROTOCOLS["vidur-scalar"]
     p = pm.fuse(pm.elementwise("silu(x) * w", 2**28, dtype="fp16"))
     seconds = pm.estimate(p, H100, protocol=how).time_s - pm.estimate(p, H100, protocol=how, without=["launch"]).time_s
-    assert seconds == pytest.approx(CHIP.constants.launch_s)
+    assert seconds == pytest.approx(launched_s(CHIP))
     expected = 3 * 2 * 2**28 / (6 * 132 * 1.98e9)
     assert pm.estimate(p, H100, protocol=how, without=["launch", "overlap"]).time_s == pytest.approx(expected)
 
@@ -116,3 +119,29 @@ def test_kernels_that_load_an_element_a_thread_move_few_bytes_a_clock() -> None:
 def test_kernels_of_a_serving_engine_are_told_from_those_of_torch(op: str, name: str) -> None:
     """Norms, rotary embeddings and gates of vidur's table are its own kernels, sums and products torch's."""
     assert protocol_of(Row.read({"source": "vidur", "op": op})).name == name
+
+
+@pytest.mark.parametrize(("name", "least"), [("cold", 16), ("infersim-flushed", 64), ("pipeweave", 128)])
+def test_a_tile_has_the_rows_that_the_librarys_smallest_has(name: str, least: int) -> None:
+    """8 rows of a tall weight take the smallest tile of fp8 that there is: DeepGEMM's has 64 rows."""
+    setting = Setting(CHIP, Rates((H100.find_peak("fp8_e4m3"),)), frozenset(NAMES), PROTOCOLS[name])
+    shape = shape_of(pm.matmul(8, 2**14, 2**13, dtype="fp8").counted[0]).numbers()
+    assert chosen(shape, setting).m == least
+    assert chosen(shape, setting, (16, 64)).m == 16  # a tile that a user fixes is taken as it is
+
+
+def test_deepgemm_has_its_protocol_and_other_flushed_rows_theirs() -> None:
+    """Both flush the last-level cache; only DeepGEMM's tiles are known to have 64 rows."""
+    flushed = [protocol_of(Row.read({"source": name, "note": "L2_flush"})) for name in ("infersim", "mine")]
+    assert [(each.name, each.least_rows, each.cold) for each in flushed] == [
+        ("infersim-flushed", 64, True),
+        ("flushed", 1, True),
+    ]
+
+
+@pytest.mark.parametrize(("name", "sooner"), [("h100-sxm", SOONER_S["9.0"]), ("l40s", 0.0), ("b200-sxm", 0.0)])
+def test_a_kernel_without_a_product_starts_sooner_on_hopper(name: str, sooner: float) -> None:
+    """A stream's launch is that of a product less what tensor maps and clusters take to set up."""
+    chip = Chip.of(pm.machine(name))
+    assert launched_s(chip) == pytest.approx(chip.constants.launch_s - sooner)
+    assert launched_s(chip, 0) == chip.constants.launch_s

@@ -35,6 +35,8 @@ class Chip:
     lender: str = ""
     cache_bandwidth: float = 0.0
     half_peak: float = 0.0  # FLOP/s of the matrix unit in 16 bits
+    watts: float = 0.0  # what the board may draw; 0 where no sheet says
+    capability: str = ""
 
     @classmethod
     def of(cls, machine: Machine) -> Chip:
@@ -85,6 +87,8 @@ def chip_of(machine: Machine) -> Chip | None:
         lender,
         _cache_figure(machine, "bandwidth_bytes_per_s") or CACHE_RATIO * _number(machine.bandwidth_bytes_per_s),
         max([_number(peak.flops_per_s) for peak in machine.peaks if _is_half(peak)], default=0.0),
+        _number(machine.tdp_w) if isinstance(machine.tdp_w, int | float) else 0.0,
+        machine.compute_capability or "",
     )
 
 

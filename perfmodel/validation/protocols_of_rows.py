@@ -29,7 +29,7 @@ def protocol_of(row: Row, chip: Machine | None = None) -> Protocol:
     'cold'
     """
     if "L2_flush" in row.flags:
-        return PROTOCOLS["flushed"]
+        return PROTOCOLS.get(f"{row.source}-flushed", PROTOCOLS["flushed"])
     framework = row.extra.get("fw", "").partition("-")[0]
     scalar = f"{row.source}-scalar" if row.op in _SCALAR else ""
     base = next((name for name in (scalar, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
