@@ -29,6 +29,7 @@ TAKEN_FOR = {
     "A100-80GB": "a100-sxm-80gb",
     "H100-80GB": "h100-sxm",
     "V100-SXM2": "v100-sxm2-16gb",
+    "M40": "m40-12gb",
     "MI300X|MI325X(gfx942,304CU)": "mi300x",
     "MI350X|MI355X(gfx950,256CU)": "mi355x",
 }

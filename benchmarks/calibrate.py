@@ -3,8 +3,8 @@
     python benchmarks/calibrate.py gemm.csv                     errors of the constants as they stand, effect by effect
     python benchmarks/calibrate.py gemm.csv --fit h100-sxm      reads the constants off four of five shapes
 
-The rows are those of ai-dynamo/aiconfigurator in a CSV with the columns source, gpu, op, dtype, m, n, k, extra and
-time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its sizes is never fitted to.
+The rows are those of ai-dynamo/aiconfigurator (for AMD of ROCm/aiter) in a CSV with the columns source, gpu, op,
+dtype, m, n, k, extra and time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its sizes is never fitted to.
 """
 
 from __future__ import annotations
@@ -26,29 +26,32 @@ from perfmodel.effects.constants import NAMES, Constants
 from perfmodel.effects.protocols import protocol
 from perfmodel.effects.shapes import shape_of
 from perfmodel.effects.stack import EFFECTS, Rates, Setting, kernel_parts
+from perfmodel.validation.protocols_of_rows import protocol_of
+from perfmodel.validation.rows import Row
 
 CHIPS = {
     "H100-SXM5-80GB": "h100-sxm", "H200-SXM-141GB": "h200-sxm", "A100-SXM4-80GB": "a100-sxm-80gb",
     "B200-SXM": "b200-sxm", "B300-SXM": "b300-sxm", "GB200": "gb200", "GB300": "gb300", "L40S": "l40s",
-    "RTX-PRO-6000-BSE": "rtx-pro-6000-server", "ARC-PRO-B60": "arc-pro-b60",
+    "RTX-PRO-6000-BSE": "rtx-pro-6000-server", "ARC-PRO-B60": "arc-pro-b60", "MI350X|MI355X(gfx950,256CU)": "mi355x",
 }  # fmt: skip
+AMD = ("mi355x",)  # keep the share of their peak that their sheets have from elsewhere
 EAGER_S = {"arc-pro-b60": 30e-6}  # what the host takes to enqueue a run where no graph captures it
-FRAMEWORKS = ("sglang", "vllm", "trtllm")
 # Bounds of what each constant can physically be; the fit stays inside.
 BOUNDS = {
     "launch_s": (1e-6, 4e-6), "matrix_reach": (0.4, 0.95), "memory_reach": (0.7, 0.99),
-    "feed_bytes_per_clock": (8, 128), "step_s": (0.03e-6, 0.6e-6), "tile_s": (0.2e-6, 4e-6), "split_s": (1e-6, 4e-6),
+    "feed_bytes_per_clock": (8, 128), "step_s": (0.03e-6, 1e-6), "tile_s": (0.2e-6, 8e-6), "split_s": (1e-6, 4e-6),
     "cache_reach": (0.4, 0.95),
 }  # fmt: skip
 
 
 def rows(path: Path, gpu: str) -> dict[str, Any]:
     """One chip's bf16 rows as arrays; ``held`` marks the fifth of the shapes that no fit sees."""
-    found = [row for row in csv.DictReader(path.open()) if row["source"] == "aiconfigurator" and row["gpu"] == gpu]
+    source = "aiter" if CHIPS[gpu] in AMD else "aiconfigurator"
+    found = [row for row in csv.DictReader(path.open()) if row["source"] == source and row["gpu"] == gpu]
     found = [row for row in found if row["dtype"] == "bf16" and row["op"] == "gemm"]
     table = {name: np.array([int(row[name]) for row in found]) for name in "mnk"}
     table["time_s"] = np.array([float(row["time_us"]) * 1e-6 for row in found])
-    table["framework"] = np.array([row["extra"].split("fw=")[1].split("-")[0] for row in found])
+    table["protocol"] = np.array([protocol_of(Row.read(row)).name for row in found])
     table["held"] = np.array([is_held(row) for row in found])
     return table
 
@@ -66,13 +69,11 @@ def errors(table: dict[str, Any], name: str, constants: Constants | None = None,
     chip = chip if constants is None else replace(chip, constants=constants)
     count = pm.matmul("m", "n", "k").counted[0]
     found = np.empty(len(table["m"]))
-    for framework in FRAMEWORKS:
-        which = table["framework"] == framework
-        if not which.any():
-            continue
+    for framework in np.unique(table["protocol"]):
+        which = table["protocol"] == framework
         sizes = {label: table[label][which] for label in "mnk"}
         shape = shape_of(count).at(sizes, int(which.sum()))
-        how = replace(protocol(f"aiconfigurator-{framework}"), host_s=EAGER_S.get(name, 0.0))
+        how = replace(protocol(str(framework)), host_s=EAGER_S.get(name, 0.0))
         setting = Setting(chip, Rates((machine.find_peak("bf16"),)), frozenset(on), how)
         found[which] = kernel_parts(shape, chosen_many(shape, setting), setting).time_s
     return np.log(found / table["time_s"])
@@ -119,7 +120,8 @@ def fitted(table: dict[str, Any], name: str, rounds: int = 150) -> Constants:
     """The constants that suit the rows that are not held out, inside their bounds, from a few starts."""
     open_rows = {key: value[~table["held"]] for key, value in table.items()}
     now = Chip.of(pm.machine(name)).constants
-    low, high = (np.array([BOUNDS[each][side] for each in NAMES]) for side in (0, 1))
+    kept = {"matrix_reach": (now.matrix_reach, now.matrix_reach)} if name in AMD else {}
+    low, high = (np.array([(BOUNDS | kept)[each][side] for each in NAMES]) for side in (0, 1))
 
     def constants(logs: Any) -> Constants:
         return Constants(*[float(item) for item in np.clip(np.exp(logs), low, high)])

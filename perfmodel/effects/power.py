@@ -20,7 +20,7 @@ NARROW = 0.92
 # One of 4 bits takes about a third: the largest nvfp4 products of ai-dynamo/aiconfigurator sustain 3.1 (B200) to 3.5
 # (B300) times the FLOP/s of bf16, whose peaks are a fourth and a sixth of those of fp4.
 QUARTER = 3.2
-# Energy of an fp32 FLOP of a vector unit, and the share of a board's power that its units draw: products on an L4 sustain
+# Energy of an fp32 FLOP of a vector unit, and the share of the watts that the units draw: products on an L4 sustain
 # 8.7 of 30.3 TFLOP/s at 72 W (sitar-lab/NeuSight). Binds on Ada alone: other chips have more watts a FLOP.
 VECTOR_J, DRAWN = 7e-12, 0.86
 
