@@ -4,7 +4,8 @@
     python benchmarks/calibrate.py gemm.csv --fit h100-sxm      reads the constants off four of five shapes
 
 The rows are those of ai-dynamo/aiconfigurator (for AMD of ROCm/aiter) in a CSV with the columns source, gpu, op,
-dtype, m, n, k, extra and time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its sizes is never fitted to.
+dtype, m, n, k, extra and time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its
+sizes is never fitted to.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ BOUNDS = {
 def rows(path: Path, gpu: str) -> dict[str, Any]:
     """One chip's bf16 rows as arrays; ``held`` marks the fifth of the shapes that no fit sees."""
     source = "aiter" if CHIPS[gpu] in AMD else "aiconfigurator"
-    found = [row for row in csv.DictReader(path.open()) if row["source"] == source and row["gpu"] == gpu]
+    with path.open() as file:
+        found = [row for row in csv.DictReader(file) if row["source"] == source and row["gpu"] == gpu]
     found = [row for row in found if row["dtype"] == "bf16" and row["op"] == "gemm"]
     table = {name: np.array([int(row[name]) for row in found]) for name in "mnk"}
     table["time_s"] = np.array([float(row["time_us"]) * 1e-6 for row in found])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def taken_apart(found: dict[str, Any], name: str) -> Iterator[str]:
     parts = [(name.partition("-")[2], found["protocol"] == name) for name in np.unique(found["protocol"])]
     ends = (0, 5, 20, 100, np.inf)
     took = found["time_s"] * 1e6
-    parts += [(f"{low} to {high} us", (took >= low) & (took < high)) for low, high in zip(ends, ends[1:], strict=False)]
+    parts += [(f"{low} to {high} us", (took >= low) & (took < high)) for low, high in pairwise(ends)]
     lines = [(label, (which & held).sum(), pair(percents(logs[which & held])), (which & ~held).sum(),
               pair(percents(logs[which & ~held]))) for label, which in parts]  # fmt: skip
     yield markdown(("part", "held out: rows", "errors", "the rest: rows", "errors"), lines) + "\n"
@@ -98,9 +99,9 @@ def page(path: Path, chips: Sequence[str], draws: int = DRAWS, rounds: int = 150
     yield "# What holding shapes out costs\n"
     yield "    python benchmarks/holding.py gemm.csv > docs/held_out.md\n"
     yield (
-        "Median / mean absolute error in percent of bf16 products of GPU libraries. A fifth of the shapes, by a hash of "
-        "their sizes, is held out of the fit of a chip's eight constants. The first two columns of errors are both of "
-        "that fifth: under the constants fitted without it, and under those fitted to all shapes by the same "
+        "Median / mean absolute error in percent of bf16 products of GPU libraries. A fifth of the shapes, by a hash "
+        "of their sizes, is held out of the fit of a chip's eight constants. The first two columns of errors are both "
+        "of that fifth: under the constants fitted without it, and under those fitted to all shapes by the same "
         "procedure, from the same start. Their difference is what holding out costs: a fit with too many constants "
         "would show here. The last two columns compare the fifth with all rows and with the other shapes, which are "
         "other shapes and not as hard. The form of the effects was chosen with all rows in view; no fit undoes that.\n"

@@ -10,7 +10,7 @@ from perfmodel.effects.choosing import chosen
 from perfmodel.effects.launch import SOONER_S, launched_s
 from perfmodel.effects.protocols import PROTOCOLS, WARM, Protocol
 from perfmodel.effects.quantizers import Quantizer
-from perfmodel.effects.quantizing import SMALL_S, quantized_s
+from perfmodel.effects.quantizing import SMALL_S, TWO_DIES_S, quantized_s
 from perfmodel.effects.row_latency import ROW_S
 from perfmodel.effects.shapes import KernelShape, shape_of
 from perfmodel.effects.stack import NAMES, Rates, Setting
@@ -82,7 +82,7 @@ def test_rows_that_quantize_have_the_quantizer_of_their_framework() -> None:
     """Passes over A by framework: a scale a row takes two, one of the whole tensor three, of a block one."""
     passes = {name: row(framework=name).quantizer for name in ("sglang", "vllm", "trtllm")}
     assert [each.passes for each in passes.values() if each] == [2, 3, 3]
-    assert row(dtype="nvfp4", chip="b200-sxm").quantizer == Quantizer(1, 0.14e-6, 2.8e-6)
+    assert row(dtype="nvfp4", chip="b200-sxm").quantizer == Quantizer(1, 0.14e-6, 2.5e-6)
     assert PROTOCOLS["aiconfigurator-vllm"].quantizer is None
 
 
@@ -145,3 +145,21 @@ def test_a_kernel_without_a_product_starts_sooner_on_hopper(name: str, sooner: f
     chip = Chip.of(pm.machine(name))
     assert launched_s(chip) == pytest.approx(chip.constants.launch_s - sooner)
     assert launched_s(chip, 0) == chip.constants.launch_s
+
+
+def test_a_small_kernel_takes_longer_on_two_dies() -> None:
+    """A quantizer of one element on a B200, and on an RTX PRO 6000 of the same generation."""
+    for name, dies in (("b200-sxm", TWO_DIES_S), ("rtx-pro-6000-server", 0.0)):
+        seconds = quantized_s(product(1, 1), Chip.of(pm.machine(name)), Quantizer())
+        assert seconds == pytest.approx(SMALL_S + dies, rel=1e-3)
+
+
+@pytest.mark.parametrize(("name", "form", "rows"), [
+    ("b200-sxm", "fp8", 128), ("gb300", "fp8_block", 128), ("b200-sxm", "nvfp4", 1), ("b200-sxm", "bf16", 1),
+    ("h100-sxm", "fp8", 1), ("rtx-pro-6000-server", "fp8", 1),
+])  # fmt: skip
+def test_tiles_of_fp8_have_128_rows_on_blackwells_of_two_dies(name: str, form: str, rows: int) -> None:
+    """Where the activations are quantized inside the time; GB202 has no tcgen05."""
+    inside = "" if form == "bf16" else ";quant_in_timing=1"
+    row = Row.read({"source": "aiconfigurator", "dtype": form, "extra": f"fw=trtllm-1{inside}"})
+    assert protocol_of(row, pm.machine(name)).least_rows == rows

@@ -12,7 +12,8 @@ from typing import Any
 
 from perfmodel.effects.chips import Chip
 
-START_S = 0.3e-6  # starting a block on every unit: their first instructions and translations
+# Starting a block on every unit, their first instructions and translations: read off the timings of four chips.
+START_S = 0.3e-6
 # By compute capability, what a kernel without a product saves: fp8 quantizers on H100 and H200 take 1.2 to 1.4 us
 # (TensorRT-LLM) and 1.8 to 2.0 (vLLM) at least, products 2.5; on Ada and Blackwell both take as long (aiconfigurator).
 SOONER_S = {"9.0": 0.8e-6}

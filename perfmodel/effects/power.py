@@ -13,7 +13,7 @@ from typing import Any
 
 from perfmodel.effects.chips import Chip
 
-MOST = 0.97  # of the peak, however little the data switches
+MOST = 0.97  # of the peak, however little the data switches: a bound that no calibrated chip of random data reaches
 # A FLOP of 8 bits takes a little more than half of one of 16: fp8 over bf16 of the best matmuls, as shares of their
 # peaks, is 0.88 (H100), 0.93 (GH200), 0.98 (B200) in S. Bekman's Machine Learning Engineering, accelerator tables.
 NARROW = 0.92
