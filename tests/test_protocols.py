@@ -115,7 +115,7 @@ def test_kernels_that_load_an_element_a_thread_move_few_bytes_a_clock() -> None:
     assert pm.estimate(p, H100, protocol=how, without=["launch", "overlap"]).time_s == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("op", "name"), [("silu_mul", "vidur-scalar"), ("ew_add", "vidur"), ("gemm", "vidur")])
+@pytest.mark.parametrize(("op", "name"), [("silu_mul", "vidur-scalar"), ("ew_add", "vidur-stream"), ("gemm", "vidur")])
 def test_kernels_of_a_serving_engine_are_told_from_those_of_torch(op: str, name: str) -> None:
     """Norms, rotary embeddings and gates of vidur's table are its own kernels, sums and products torch's."""
     assert protocol_of(Row.read({"source": "vidur", "op": op})).name == name
@@ -163,3 +163,10 @@ def test_tiles_of_fp8_have_128_rows_on_blackwells_of_two_dies(name: str, form: s
     inside = "" if form == "bf16" else ";quant_in_timing=1"
     row = Row.read({"source": "aiconfigurator", "dtype": form, "extra": f"fw=trtllm-1{inside}"})
     assert protocol_of(row, pm.machine(name)).least_rows == rows
+
+
+def test_the_weights_of_a_layer_in_turn_are_cold_and_its_activations_warm() -> None:
+    """vidur times the ops of a layer one after another."""
+    found = {op: protocol_of(Row.read({"source": "vidur", "op": op})) for op in ("gemm", "ew_add", "rmsnorm")}
+    assert {op: each.cold for op, each in found.items()} == {"gemm": True, "ew_add": False, "rmsnorm": False}
+    assert [each.tick_s for each in found.values()] == [1e-6] * 3

@@ -93,7 +93,9 @@ _TABLE = (
     Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
     Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
-    Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
+    # the ops of a layer in turn: a weight has left the cache when its turn comes again, an activation was just written
+    Protocol("vidur", cold=True, source="microsoft/vidur: profiler trace of a layer, median of 20", tick_s=1e-6),
+    Protocol("vidur-stream", source="microsoft/vidur: elementwise ops of the layer", tick_s=1e-6),
     # the norms, rotary embeddings and gates of its serving engine load an element a thread: 4 to 7 bytes a clock and SM
     # on A100 and H100 alike, where kernels that load 16 bytes a thread reach 12
     Protocol("vidur-scalar", source="microsoft/vidur: kernels of sarathi-serve", tick_s=1e-6, unit_bytes=6),

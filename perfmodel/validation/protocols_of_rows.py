@@ -34,8 +34,8 @@ def protocol_of(row: Row, chip: Machine | None = None) -> Protocol:
     if "L2_flush" in row.flags:
         return PROTOCOLS.get(f"{row.source}-flushed", PROTOCOLS["flushed"])
     framework = row.extra.get("fw", "").partition("-")[0]
-    scalar = f"{row.source}-scalar" if row.op in _SCALAR else ""
-    base = next((name for name in (scalar, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
+    kind = f"{row.source}-scalar" if row.op in _SCALAR else f"{row.source}-stream" if row.op.startswith("ew_") else ""
+    base = next((name for name in (kind, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
     narrow = row.dtype if row.extra.get("quant_in_timing") == "1" else ""
     kernel = row.extra.get("kernel", "")
     capability = float(chip.compute_capability or 0) if chip is not None else 0.0
