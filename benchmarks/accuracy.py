@@ -37,19 +37,21 @@ TAKEN_FOR = {
 
 UNEXPLAINED = (
     "Products with block scales (`fp8_block`) take longer than those of plain fp8 by more than their bytes, most on "
-    "AMD: the vector unit scales each partial sum of 128, which no effect counts.",
-    "fp8 and nvfp4 on B200, B300, GB200 and GB300 are estimated too short in all three frameworks. Tiles of at least "
-    "128 rows would explain a third of it; the rest is the kernels'.",
+    "MI300X: the scaling of partial sums, which no effect counts, would be too little of it on Ada and AMD.",
+    "nvfp4, and fp8 of more than 256 rows on Blackwell, scatter by framework; SGLang's fp8 of more than a millisecond "
+    "there takes a quarter longer than the power allows.",
     "int8 on a T4 (DeepBench, 2018) stays under the rate of its vector unit's products of four: cuBLAS did not use the "
     "matrix unit for it then, and the estimate does.",
     "fp8 of zksainx/pipeweave remains too short for few rows after its tiles are those of 128 rows; its method is not "
     "stated.",
     "Batched products of few blocks on an L4, and fp32 on T4 and MI25, take longer than their peaks and tiles say.",
-    "vLLM's quantizer takes a block a row, so that many short rows take longer; the timer of Blackwell's rows ticks in "
-    "0.34 us (2.048 us over six runs).",
+    "Quantizers: vLLM's takes a block a row, so that many short rows take longer; Blackwell's rows tick in "
+    "0.34 us (2.048 us over six runs); what a cache of two dies streams is not known.",
     "Softmax and norms on H100 and A100 in vidur (whole microseconds) run faster than a block a row of its A40 does.",
-    "An MI308X has no public sheet of its peaks, which its firmware limits by format; half a TPU7x is no chip; CPUs of "
-    "2018 have no effects but the roofline; an Arc Pro B60 has no fp8.",
+    "PrincetonUniversity/LLMCompass: its elementwise kernels and norms take 25 us more of the host's clock on an A100 "
+    "than its products and softmax.",
+    "No estimate: an MI308X has no public sheet of its peaks, which its firmware limits by format; half a TPU7x is no "
+    "chip; CPUs of 2018 would have the roofline alone; an Arc Pro B60 has no fp8.",
 )
 
 

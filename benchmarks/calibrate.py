@@ -1,11 +1,11 @@
 """The eight constants of a chip (``perfmodel.effects.constants``), read off measured GEMM timings.
 
     python benchmarks/calibrate.py gemm.csv                     errors of the constants as they stand, effect by effect
-    python benchmarks/calibrate.py gemm.csv --fit h100-sxm      reads the constants off four of five shapes
+    python benchmarks/calibrate.py gemm.csv --fit h100-sxm      reads those of its die off four of five shapes
 
 The rows are those of ai-dynamo/aiconfigurator (for AMD of ROCm/aiter) in a CSV with the columns source, gpu, op,
-dtype, m, n, k, extra and time_us. One set of constants for a chip, none for a row; the fifth shape by a hash of its
-sizes is never fitted to.
+dtype, m, n, k, extra and time_us. One set of constants for a chip, of which chips of one die share five, none for a
+row; the fifth shape by a hash of its sizes is never fitted to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ CHIPS = {
     "B200-SXM": "b200-sxm", "B300-SXM": "b300-sxm", "GB200": "gb200", "GB300": "gb300", "L40S": "l40s",
     "RTX-PRO-6000-BSE": "rtx-pro-6000-server", "ARC-PRO-B60": "arc-pro-b60", "MI350X|MI355X(gfx950,256CU)": "mi355x",
 }  # fmt: skip
+# Chips of one die share what it decides, the mean of what suits each. Their power, memory and launch are their own.
+FAMILIES = (("h100-sxm", "h200-sxm"), ("b200-sxm", "b300-sxm", "gb200", "gb300"))
+OF_THE_DIE = ("feed_bytes_per_clock", "step_s", "tile_s", "split_s", "cache_reach")
 AMD = ("mi355x",)  # keep the share of their peak that their sheets have from elsewhere
 EAGER_S = {"arc-pro-b60": 30e-6}  # what the host takes to enqueue a run where no graph captures it
 # Bounds of what each constant can physically be; the fit stays inside.
@@ -118,24 +121,47 @@ def simplex(f: Callable[[Any], float], start: Any, rounds: int) -> tuple[Any, fl
     return points[best], values[best]
 
 
-def fitted(table: dict[str, Any], name: str, rounds: int = 150) -> Constants:
-    """The constants that suit the rows that are not held out, inside their bounds, from a few starts."""
+def fitted(table: dict[str, Any], name: str, rounds: int = 150, kept: Mapping[str, float] | None = None) -> Constants:
+    """The constants that suit the rows that are not held out, inside their bounds, from a few starts.
+
+    Those that are ``kept`` stay as they are given.
+    """
     open_rows = {key: value[~table["held"]] for key, value in table.items()}
     now = Chip.of(pm.machine(name)).constants
-    kept = {"matrix_reach": (now.matrix_reach, now.matrix_reach)} if name in AMD else {}
-    low, high = (np.array([(BOUNDS | kept)[each][side] for each in NAMES]) for side in (0, 1))
+    fixed = dict(kept or {}) | ({"matrix_reach": now.matrix_reach} if name in AMD else {})
+    free = [each for each in NAMES if each not in fixed]
+    low, high = (np.array([BOUNDS[each][side] for each in free]) for side in (0, 1))
 
     def constants(logs: Any) -> Constants:
-        return Constants(*[float(item) for item in np.clip(np.exp(logs), low, high)])
+        found = np.clip(np.exp(logs), low, high)
+        return Constants(**fixed, **{each: float(item) for each, item in zip(free, found, strict=True)})
 
     best: tuple[Any, float] | None = None
     for change in ({}, {"step_s": 2.0, "tile_s": 0.7}, {"feed_bytes_per_clock": 1.3, "tile_s": 1.5}):
-        start = np.log([getattr(now, each) * change.get(each, 1.0) for each in NAMES])
+        start = np.log([getattr(now, each) * change.get(each, 1.0) for each in free])
         point, value = simplex(lambda x: loss(errors(open_rows, name, constants(x))), start, rounds)
         point, value = simplex(lambda x: loss(errors(open_rows, name, constants(x))), point, rounds)
         if best is None or value < best[1]:
             best = point, value
+        if kept:
+            break  # what the other starts change is kept
     return constants(best[0] if best is not None else np.log(low))
+
+
+def family_of(name: str) -> tuple[str, ...]:
+    """The chips of a chip's die; itself alone where there are no others."""
+    return next((each for each in FAMILIES if name in each), (name,))
+
+
+def fitted_family(tables: Mapping[str, dict[str, Any]], rounds: int = 150) -> dict[str, Constants]:
+    """The constants of chips of one die, by name: each fitted alone, then what the die decides is their mean, then
+    the rest again."""
+    alone = {name: fitted(table, name, rounds) for name, table in tables.items()}
+    if len(alone) == 1:
+        return alone
+    mean = {each: float(np.exp(np.mean([np.log(getattr(item, each)) for item in alone.values()])))
+            for each in OF_THE_DIE}  # fmt: skip
+    return {name: fitted(table, name, rounds, mean) for name, table in tables.items()}
 
 
 def report(table: dict[str, Any], name: str, constants: Constants | None = None) -> str:
@@ -157,14 +183,14 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--fit", nargs="*", default=[], metavar="CHIP")
     options = parser.parse_args()
-    for gpu, name in CHIPS.items():
-        table = rows(options.file, gpu)
-        if name in options.fit:
-            found = fitted(table, name)
-            print(name, {each: float(f"{getattr(found, each):.3g}") for each in NAMES})
-            print(report(table, name, found).splitlines()[0], flush=True)
-        elif not options.fit:
+    tables = {name: rows(options.file, gpu) for gpu, name in CHIPS.items()}
+    if not options.fit:
+        for name, table in tables.items():
             print(report(table, name), flush=True)
+    for family in dict.fromkeys([family_of(name) for name in options.fit]):
+        for name, found in fitted_family({each: tables[each] for each in family}).items():
+            print(name, {each: float(f"{getattr(found, each):.3g}") for each in NAMES})
+            print(report(tables[name], name, found).splitlines()[0], flush=True)
 
 
 if __name__ == "__main__":

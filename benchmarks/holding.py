@@ -10,14 +10,14 @@ shapes is that they are other shapes. Random fifths show how large such a gap is
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from accuracy import table as markdown
-from calibrate import AMD, CHIPS, errors, fitted, rows
+from calibrate import AMD, CHIPS, errors, family_of, fitted_family, rows
 
 DRAWS = 1000
 MOST = (1.5, 2.0)  # median and mean, in percent, that the fifth may be worse by
@@ -58,18 +58,29 @@ def drawn(found: dict[str, Any], logs: Any, draws: int = DRAWS) -> Any:
     return np.array([gap(logs, np.isin(numbers, each)) for each in chosen])
 
 
-def costs(found: dict[str, Any], name: str, draws: int = DRAWS, rounds: int = 150) -> tuple[list[str], list[str]]:
-    """A chip's line in both tables: what holding out costs; the gap of the fifth and of random ones."""
+def costs(found: dict[str, Any], without: Any, seen: Any, draws: int = DRAWS) -> tuple[list[str], list[str]]:
+    """A chip's part of both tables, from ln(estimate / measured) under the fits without the fifth and with it.
+
+    What holding out costs; the gap of the fifth and of random ones.
+    """
     held = found["held"]
-    without = errors(found, name, fitted(found, name, rounds))
-    seen = errors(found, name, fitted(found | {"held": np.zeros_like(held)}, name, rounds))
     price = minus(percents(without[held]), percents(seen[held]))
     gaps, ours = drawn(found, seen, draws), gap(seen, held)
     larger = [f"{100 * share:.0f} %" for share in (gaps >= ours).mean(axis=0)]
     over = 100 * float((gaps > MOST).any(axis=1).mean())
-    first = [f"`{name}`", str(len(held)), pair(percents(without[held])), pair(percents(seen[held])), pair(price, "+"),
+    first = [str(len(held)), pair(percents(without[held])), pair(percents(seen[held])), pair(price, "+"),
              pair(minus(percents(without[held]), percents(without)), "+"), pair(gap(without, held), "+")]  # fmt: skip
-    return first, [f"`{name}`", pair(ours, "+"), pair(gaps.std(axis=0)), " / ".join(larger), f"{over:.0f} %"]
+    return first, [pair(ours, "+"), pair(gaps.std(axis=0)), " / ".join(larger), f"{over:.0f} %"]
+
+
+def both_fits(tables: Mapping[str, dict[str, Any]], rounds: int = 150) -> dict[str, tuple[Any, Any]]:
+    """ln(estimate / measured) of chips of one die under the fits without the fifth and with it, by name."""
+    without = fitted_family(tables, rounds)
+    everything = {name: found | {"held": np.zeros_like(found["held"])} for name, found in tables.items()}
+    seen = fitted_family(everything, rounds)
+    return {
+        name: (errors(found, name, without[name]), errors(found, name, seen[name])) for name, found in tables.items()
+    }
 
 
 def taken_apart(found: dict[str, Any], name: str) -> Iterator[str]:
@@ -95,19 +106,23 @@ def taken_apart(found: dict[str, Any], name: str) -> Iterator[str]:
 def page(path: Path, chips: Sequence[str], draws: int = DRAWS, rounds: int = 150) -> Iterator[str]:
     """The page, part by part."""
     tables = {name: rows(path, gpu) for gpu, name in CHIPS.items() if name in chips}
-    lines = [costs(found, name, draws, rounds) for name, found in tables.items()]
+    families = dict.fromkeys([tuple([each for each in family_of(name) if each in tables]) for name in tables])
+    fits = [both_fits({name: tables[name] for name in family}, rounds) for family in families]
+    logs = {name: both for fit in fits for name, both in fit.items()}
+    lines = [(f"`{name}`", *costs(found, *logs[name], draws)) for name, found in tables.items()]
     yield "# What holding shapes out costs\n"
     yield "    python benchmarks/holding.py gemm.csv > docs/held_out.md\n"
     yield (
         "Median / mean absolute error in percent of bf16 products of GPU libraries. A fifth of the shapes, by a hash "
-        "of their sizes, is held out of the fit of a chip's eight constants. The first two columns of errors are both "
-        "of that fifth: under the constants fitted without it, and under those fitted to all shapes by the same "
-        "procedure, from the same start. Their difference is what holding out costs: a fit with too many constants "
-        "would show here. The last two columns compare the fifth with all rows and with the other shapes, which are "
-        "other shapes and not as hard. The form of the effects was chosen with all rows in view; no fit undoes that.\n"
+        "of their sizes, is held out of the fit of a chip's eight constants, of which chips of one die share five. The "
+        "first two columns of errors are both of that fifth: under the constants fitted without it, and under those "
+        "fitted to all shapes by the same procedure, from the same start. Their difference is what holding out costs: "
+        "a fit with too many constants would show here. The last two columns compare the fifth with all rows and with "
+        "the other shapes, which are other shapes and not as hard. The form of the effects was chosen with all rows in "
+        "view; no fit undoes that.\n"
     )
     heads = ("chip", "rows", "fitted without it", "fitted with it", "cost", "fifth - all", "fifth - rest")
-    yield markdown(heads, [first for first, _ in lines]) + "\n"
+    yield markdown(heads, [(name, *first) for name, first, _ in lines]) + "\n"
     yield "## Random fifths\n"
     yield (
         f"Under the fit to all shapes, for which no shape is held out: the gap of the fifth to the rest, the standard "
@@ -115,7 +130,7 @@ def page(path: Path, chips: Sequence[str], draws: int = DRAWS, rounds: int = 150
         f"and how many one above {MOST[0]} in the median or {MOST[1]:.0f} in the mean.\n"
     )
     heads = ("chip", "fifth - rest", "by chance", "as large", f"above {MOST[0]} or {MOST[1]:.0f}")
-    yield markdown(heads, [second for _, second in lines]) + "\n"
+    yield markdown(heads, [(name, *second) for name, _, second in lines]) + "\n"
     if SHOWN in tables:
         yield f"## The fifth on `{SHOWN}`\n"
         yield from taken_apart(tables[SHOWN], SHOWN)

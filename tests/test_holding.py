@@ -78,3 +78,23 @@ def test_every_shared_constant_is_a_number_of_its_module() -> None:
     shared = loaded("shared_constants")
     assert all(shared.value(each) > 0 for each in shared.CONSTANTS)
     assert {each.rows for each in shared.CONSTANTS} == set(shared.CHOSEN)
+
+
+def test_chips_of_one_die_share_what_it_decides(timings: Path) -> None:
+    """Two chips fitted together have the same five constants, the mean of both, and three of their own."""
+    calibrate = loaded("calibrate")
+    found = calibrate.rows(timings, "L40S")
+    fits = calibrate.fitted_family({"h100-sxm": found, "h200-sxm": found}, 1)
+    one, two = fits["h100-sxm"], fits["h200-sxm"]
+    assert all(getattr(one, name) == getattr(two, name) for name in calibrate.OF_THE_DIE)
+    assert calibrate.family_of("h200-sxm") == ("h100-sxm", "h200-sxm")
+    assert calibrate.family_of("l40s") == ("l40s",)
+
+
+def test_sheets_of_one_die_have_the_same_constants_of_the_die() -> None:
+    """As ``calibrate.py`` reads them off."""
+    calibrate = loaded("calibrate")
+    for family in calibrate.FAMILIES:
+        sheets = [{name: getattr(calibrate.Chip.of(pm.machine(chip)).constants, name) for name in calibrate.OF_THE_DIE}
+                  for chip in family]  # fmt: skip
+        assert all(each == sheets[0] for each in sheets)
