@@ -26,6 +26,8 @@ RELATIVES = (
     ("Turing", "l40s"),
     ("Pascal", "a100-sxm-80gb"),
     ("Maxwell", "a100-sxm-80gb"),
+    ("CDNA 4", "mi355x"),
+    ("CDNA 3", "mi355x"),
     ("CDNA", "a100-sxm-80gb"),
     ("GCN", "a100-sxm-80gb"),
     ("RDNA", "l40s"),
