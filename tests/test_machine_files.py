@@ -183,9 +183,7 @@ def test_sparse_under_the_dense_key_of_a_real_chip_is_refused() -> None:
         r"flops_per_s = { value = 1978.9e12\1\n",
         TEXTS["h100-sxm"],
     )
-    with pytest.raises(
-        MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s.* a sparse peak as dense"
-    ):
+    with pytest.raises(MachineError, match=r"1\.979 PFLOP/s, but .* = 989\.2 TFLOP/s.* a sparse peak as dense"):
         read(wrong)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
 from perfmodel.effects.alignment import array_padding
-from perfmodel.effects.chips import chip_of
+from perfmodel.effects.chips import borrowed, chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
@@ -107,8 +107,7 @@ def stacked(
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
-    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
-    remarks = (lent,) if chip.lender else ()
+    remarks = borrowed(machine)
     left_out = (shape.note,) if shape.note else ()
     return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks, given=given)
 
