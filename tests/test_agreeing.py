@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from test_machine_files import SMALL, TEXTS, edited, read
 
 from perfmodel import Machine, MachineError, dims, machine
 from perfmodel.catalogue.agreeing import check_agreement
 from perfmodel.catalogue.parts import Clocks, Peak
-from test_machine_files import SMALL, TEXTS, edited, read
 
 
 def test_the_full_die_of_an_h100_is_refused() -> None:

@@ -8,8 +8,8 @@ kind of memory lends its own: what later ones do (bulk copies, clusters, tensor 
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
+from itertools import takewhile
 
 from perfmodel.catalogue import Machine, machine, machines
 from perfmodel.catalogue.tables import CALIBRATED
@@ -43,7 +43,8 @@ def _lenders() -> tuple[Machine, ...]:
 
 
 def _nearness(chip: Machine, other: Machine) -> tuple[bool, int, bool, int, int]:
-    words = os.path.commonprefix([chip.architecture.split(), other.architecture.split()])
+    pairs = zip(chip.architecture.split(), other.architecture.split(), strict=False)
+    words = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
     year = other.year or _NO_YEAR
     return (
         _memory(chip) == _memory(other),
