@@ -13,6 +13,7 @@ from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
+from perfmodel.effects.tile_limits import check_tile
 from perfmodel.effects.tiles import Tile
 from perfmodel.graph.kernel_counts import KernelCount
 
@@ -105,6 +106,8 @@ def stacked(
     if not shape.bytes and not any(setting.rates.peaks):
         return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
+    if known:
+        check_tile(given, machine, count.works[shape.contracting[0]].accumulate)
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
     remarks = borrowed(machine)
