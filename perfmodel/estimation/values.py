@@ -210,7 +210,7 @@ class Estimate:
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Remarks on peaks and lent figures, memory that is too small, doubtful figures read, work without a known rate.
+        """Remarks on peaks and lent figures, memory that is too small, doubtful figures read, work of no known rate.
 
         >>> from perfmodel import estimate, matmul
         >>> estimate(matmul(8, 8, 8, dtype="fp32"), "h100-sxm").caveats
