@@ -131,7 +131,7 @@ def listed(names: Iterable[object], limit: int = 24) -> str:
     return (", ".join(shown[:limit]) + tail) or "none"
 
 
-def brief(value: object) -> str:
+def brief(value: object, most: int = 80) -> str:
     """A value as it stands in a message, cut: an int of many digits cannot even be printed, nor may an object be.
 
     >>> brief("n"), brief(10**400)
@@ -145,4 +145,4 @@ def brief(value: object) -> str:
         return f"a long {type(value).__name__}"
     except Exception:  # an object whose own text fails
         return f"<{type(value).__name__}>"
-    return text if len(text) <= 80 else text[:80] + "..."
+    return text if len(text) <= most else text[:most] + "..."

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -311,10 +312,16 @@ def test_letters_that_a_terminal_lacks_are_shown_by_their_code(monkeypatch: pyte
 
 
 def test_options_are_parsed_without_loading_a_command() -> None:
-    """The parser gives the command as a function to call: nothing has run yet."""
+    """Help is quick: of the parser's own modules none is that of a command, until one runs."""
     options = parser().parse_args(["estimate", MATMUL, *ON, "--fuse", "stage", "--at", "n=4"])
     assert (options.program, options.on, options.fuse, options.at) == ([MATMUL], ["h100-sxm"], "stage", ["n=4"])
-    assert callable(options.run)
+    code = (
+        "import sys; from perfmodel.cli.options import parser; parser(); "
+        "print(*[name for name in sys.modules if name.startswith(('perfmodel.cli.', 'perfmodel.estimation'))])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    homes = ("question_options", "unit_options", "warp_options", "shared_options", "options", "entry")
+    assert set(loaded) <= {f"perfmodel.cli.{name}" for name in homes}
 
 
 def test_tiled_programs_are_estimated_and_explained(shell: Shell) -> None:

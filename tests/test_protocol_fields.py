@@ -47,6 +47,7 @@ def test_a_quantizer_holds_passes_and_seconds(field: str, value: Any) -> None:
 
 def test_what_is_valid_is_kept_as_it_is() -> None:
     made = pm.Protocol("x", copies=(2, 1, 1), launch_s=np.float64(1e-6), quantizer=Quantizer(2))
+    assert (made.copies, made.launch_s, made.quantizer) == ((2, 1, 1), 1e-6, Quantizer(2))
     slower = pm.estimate(pm.matmul(64, 64, 64), "h100-sxm", protocol=made)
     assert slower.time_s > pm.estimate(pm.matmul(64, 64, 64), "h100-sxm").time_s
 

@@ -80,6 +80,14 @@ def test_a_lenders_doubt_is_the_borrowers() -> None:
     assert not any(text.startswith("launch_s") for text in without.caveats)
 
 
+def test_a_systolic_array_is_read_where_it_pads() -> None:
+    """A TPU's padding reads the size of its array; without the padding nothing does."""
+    chip, p = machine("tpu-v6e"), pm.matmul(300, 300, 300)
+    for figure in ("array_rows", "array_columns"):
+        assert said(pm.estimate(p, doubting(chip, figure)), figure)
+        assert not said(pm.estimate(p, doubting(chip, figure), without="alignment"), figure)
+
+
 def test_watts_are_read_only_where_constants_are_lent() -> None:
     """An H800's watts scale the share of the peak that it sustains; a B300 has a share of its own."""
     assert said(pm.estimate(PROGRAMS["large"], "h800"), "tdp_w")

@@ -141,6 +141,29 @@ def test_a_tpu_pads_to_its_array() -> None:
     assert any("TPU" in text for text in many.not_modelled)
 
 
+@pytest.mark.parametrize(
+    ("chip", "side"),
+    [("tpu-v1", 256), *[(f"tpu-{name}", 128) for name in ("v2", "v3", "v4", "v5e", "v5p")],
+     ("tpu-v6e", 256), ("tpu-v7x", 256)],
+)  # fmt: skip
+def test_a_tpu_has_the_array_of_its_data_sheet(chip: str, side: int) -> None:
+    """One column past the array's side takes a second array's time; m is padded to 8 sublanes alone."""
+    form = "int8" if chip == "tpu-v1" else "bf16"
+    machine = pm.machine(chip).replace(bandwidth_bytes_per_s=1e18)  # so that memory takes no time
+
+    def seconds(m: int, n: int, k: int) -> float:
+        return float(pm.estimate(pm.matmul(m, n, k, dtype=form), machine, ["roofline", "alignment"]).time_s)
+
+    whole = seconds(64, side, side)
+    assert whole == pytest.approx(pm.estimate(pm.matmul(64, side, side, dtype=form), machine, "ideal").time_s)
+    assert seconds(64, side + 1, side) == pytest.approx(2 * whole) == seconds(64, side, side + 1)
+    assert seconds(65, side, side) == pytest.approx(whole * 72 / 64)
+    many = pm.estimate_many(pm.matmul("m", side, side, dtype=form), machine, {"m": [64, 65]}).time_s
+    assert many.tolist() == pytest.approx([whole, whole * 72 / 64])
+    explained = pm.estimate(pm.matmul(64, side + 1, side, dtype=form), machine).explain()
+    assert f"an array of {side} x {side} pads m, n, k to 64, {2 * side}, {side}" in explained
+
+
 def test_sizes_are_checked() -> None:
     """Unknown and missing symbols, and arrays of different lengths, are refused by name."""
     p = pm.matmul("m", "n", 64)

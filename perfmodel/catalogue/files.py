@@ -19,10 +19,11 @@ from perfmodel.showing import quantity as written
 # Characters; a data sheet has about 5,000, in lines of at most 200. (A key of n dotted parts takes n^2 steps to read.)
 LONGEST_SHEET, LONGEST_LINE = 100_000, 2_000
 
+_ARRAY = ("array_rows", "array_columns")
 _IDENTITY = ("name", "vendor", "architecture", "kind", "year", "aliases", "compute_capability")
 _TABLES = {
-    "memory": ("type", "capacity_bytes", "bandwidth_bytes_per_s"),
-    "units": ("name", "count"),
+    "memory": ("type", "capacity_bytes", "bandwidth_bytes_per_s", "sector_bytes"),
+    "units": ("name", "count", *_ARRAY),
     "clock": ("vector_hz", "matrix_hz", "base_hz"),
     "power": ("tdp_w",),
     "calibrated": CALIBRATED,
@@ -58,7 +59,8 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
     peaks, figures = _collected(_rows(top, "peak"), _peak)
     levels, level_figures = _collected(_rows(top, "level"), _level)
     figures |= _figures(memory, ("bandwidth_bytes_per_s",), required=True) | _figures(memory, ("capacity_bytes",))
-    figures |= level_figures | _count(units) | _figures(clock, _TABLES["clock"]) | _figures(power, ("tdp_w",))
+    figures |= _figures(memory, ("sector_bytes",)) | level_figures | _count(units) | _figures(units, _ARRAY)
+    figures |= _figures(clock, _TABLES["clock"]) | _figures(power, ("tdp_w",))
     figures |= _figures(top, ("compute_capability",)) | _figures(calibrated, CALIBRATED)
     known = {key: figure.value for key, figure in figures.items()}
     facts = {key: known.get(key) for key in _PLAIN}

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak, Quantity
+from perfmodel.effects.coalescing import SECTOR_BYTES
 from perfmodel.effects.constants import Constants, constants_of
 from perfmodel.effects.relatives import relative_of
 from perfmodel.showing import quantity
@@ -38,6 +39,7 @@ class Chip:
     lender: str = ""
     cache_bandwidth: float = 0.0
     half_peak: float = 0.0  # FLOP/s of the matrix unit in 16 bits
+    sector_bytes: float = SECTOR_BYTES
 
     @classmethod
     def of(cls, machine: Machine) -> Chip:
@@ -98,6 +100,7 @@ def chip_with(machine: Machine, constants: Constants, lender: str = "") -> Chip 
         lender,
         _cache_figure(machine, "bandwidth_bytes_per_s") or CACHE_RATIO * _number(machine.bandwidth_bytes_per_s),
         max([_number(peak.flops_per_s) for peak in machine.peaks if _is_half(peak)], default=0.0),
+        next((float(figure.value) for name, figure in machine.figures if name == "sector_bytes"), SECTOR_BYTES),
     )
 
 

@@ -146,6 +146,6 @@ def _kernel_differs(
         return terms.remarks != kernel.roofline.remarks
     if kernel.real.setting is None:  # a TPU: its padding
         real = stacked(kernel.count, terms, changed, estimate.effects, estimate.protocol, kernel.real.given)
-        return real != kernel.real
+        return len(kernel.real.names) > 1 and real != kernel.real
     pairs = zip(peak_names, kernel.real.setting.rates.peaks, rates_of(kernel.count, terms).peaks, strict=True)
     return any(_differ(names, old, new) for names, old, new in pairs)

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.effects.protocols import COLD, Protocol
+from perfmodel.effects.stream_k import STATIC
 from perfmodel.effects.tiles import Tile
 from perfmodel.estimation import explaining, measuring, resting
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
@@ -35,6 +36,7 @@ class Estimate:
     effects: tuple[str, ...]
     left_out: tuple[str, ...] = field(default=(), repr=False)
     protocol: Protocol = COLD
+    schedule: str = STATIC
 
     @property
     def tile(self) -> Tile | None:

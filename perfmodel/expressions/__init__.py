@@ -15,6 +15,7 @@ from perfmodel.expressions.arithmetic import (
     product,
     remainder,
     scaled,
+    share,
     smallest,
     total,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "reals",
     "remainder",
     "scaled",
+    "share",
     "size",
     "smallest",
     "symbol_name",

@@ -51,6 +51,16 @@ class Need:
         return tuple(dict.fromkeys([label for interval in self.space.values() for label in interval.labels]))
 
     @property
+    def makes(self) -> str:
+        """The name of the tensor that it makes a part of.
+
+        >>> from perfmodel import matmul
+        >>> needs_of(matmul(8, 8, 8).kernels[0], Tiling(), ["C"])[0].makes
+        'C'
+        """
+        return self.op.output.tensor.name
+
+    @property
     def counted(self) -> dict[tuple[str, ...], Interval]:
         """Intervals whose lengths multiply to its points: each label's, or what labels of a bound index reach.
 

@@ -36,6 +36,7 @@ def sweep_to(
     effects: Any = "real",
     protocol: Any = None,
     tile: Any = None,
+    schedule: str = "static",
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -57,11 +58,9 @@ def sweep_to(
     ...     len(list(written.glob("*.parquet"))), int(pandas.read_parquet(written)["flops"].sum())
     (3, 6050)
     """
-    if not isinstance(folder, (str, Path)):
-        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
-    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    place = _place(folder)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped, schedule)
     said = _said(asked, checked_block(block))
-    place = Path(folder)
     spans = [(start, min(start + block, len(asked.points))) for start in range(0, len(asked.points), block)]
     parts = _parts(spans, max(1, len(asked.machines)))
     partial = place.with_name(f"{place.name}.partial")
@@ -81,6 +80,12 @@ def sweep_to(
         kept = f"what is whole is kept in {partial}: call again to go on" if partial.exists() else "nothing is written"
         raise PerfModelError(f"sweep_to: {error}; {kept}") from error
     return place
+
+
+def _place(folder: Any) -> Path:
+    if not isinstance(folder, (str, Path)):
+        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
+    return Path(folder)
 
 
 def _parts(spans: list[tuple[int, int]], each: int) -> dict[str, int]:

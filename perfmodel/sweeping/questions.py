@@ -39,6 +39,7 @@ class Question:
     effects: Any = "real"
     protocol: Any = None
     tile: Any = None
+    schedule: str = "static"
 
     def __len__(self) -> int:
         return len(self.points) * max(1, len(self.machines))

@@ -11,6 +11,7 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import protocol as known_protocol
+from perfmodel.effects.stream_k import checked_schedule
 from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import LabelError, PerfModelError
 from perfmodel.estimation.names import names_of
@@ -34,6 +35,7 @@ def sweep(
     effects: Any = "real",
     protocol: Any = None,
     tile: Any = None,
+    schedule: str = "static",
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -46,9 +48,9 @@ def sweep(
     "transform" (functions from program to program). ``subject`` may be a function of the names instead: it is called
     for each point. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops, bytes,
     intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, bound, tile_m, ...; ``effects``,
-    ``protocol`` and ``tile`` are those of ``estimate`` (``is_least`` says where a work has no known rate, and is left
-    out). ``executor`` is any of ``concurrent.futures`` or with its
-    ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+    ``protocol``, ``tile`` and ``schedule`` are those of ``estimate`` (``is_least`` says where a work has no known rate,
+    and is left out). ``executor`` is any of ``concurrent.futures`` or with its ``submit``; a bar shows progress on a
+    terminal. What does not fit in memory goes to files: ``sweep_to``.
 
     >>> from perfmodel import matmul
     >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
@@ -56,7 +58,7 @@ def sweep(
     0  64  24576
     1  65  25350
     """
-    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped, schedule)
     if len(asked) > MOST_ROWS:
         raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
     shown = Progress(len(asked), progress)
@@ -96,6 +98,7 @@ def question(
     protocol: Any = None,
     tile: Any = None,
     zipped: bool = False,
+    schedule: str = "static",
 ) -> Question:
     """What is asked, checked: names that the program has, machines and quantities that there are.
 
@@ -114,7 +117,8 @@ def question(
     elif not callable(subject):
         raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {subject!r}")
     names = checked_metrics(metrics, bool(chips))
-    return Question(subject, found, chips, names, names_of(effects), known_protocol(protocol), checked_tile(tile))
+    how, given = known_protocol(protocol), checked_tile(tile)
+    return Question(subject, found, chips, names, names_of(effects), how, given, checked_schedule(schedule, given))
 
 
 def _several(on: Any) -> list[Any]:

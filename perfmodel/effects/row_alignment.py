@@ -1,0 +1,103 @@
+"""Alignment: rows that do not start at a multiple of 16 bytes are loaded in narrower pieces, and arrays pad.
+
+The classes that matter are 16 bytes, the widest load of a thread, and 128 bytes, where a row is whole cache lines.
+A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
+(NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
+A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is
+that of the chip's data sheet, 256 x 256 from TPU v6e on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.catalogue import Machine
+from perfmodel.effects.shapes import KernelShape
+from perfmodel.mechanisms.aligned_rows import LINE_BYTES, AlignedRow
+
+VECTOR_BYTES = 16
+ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
+USUAL_SIDE = 128  # of one whose sheet does not say: v2 to v5p
+SUBLANES = 8
+
+
+def load_width(shape: KernelShape) -> Any:
+    """The share of the feed that the rows of A and B allow: the fourth root of the width of a load.
+
+    A narrower load takes more instructions, which hide behind one another in part; the root is a guess that no timing
+    has been held against.
+
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> [round(float(load_width(shape_of(matmul(64, n, 64).counted[0]).numbers())), 2) for n in (64, 4, 3)]
+    [1.0, 0.84, 0.59]
+    """
+    import numpy
+
+    rows = [shape.k * shape.bits / 8, shape.n * shape.bits / 8]
+    found: Any = 1.0
+    for length in rows:
+        for part in (8, 4, 2):
+            found = numpy.where(length % (2 * part) != 0, numpy.minimum(found, (part / VECTOR_BYTES) ** 0.25), found)
+    return found
+
+
+def rows_of(shape: KernelShape) -> tuple[AlignedRow, AlignedRow]:
+    """The rows of A, along k, and of B, along n.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> [row.class_bytes for row in rows_of(shape_of(matmul(64, 1000, 1001).counted[0]).numbers())]
+    [2, 16]
+    """
+    bits = int(shape.bits) if shape.bits == int(shape.bits) else shape.bits
+    first, second = [AlignedRow("", label, int(getattr(shape, label)), bits, "") for label in ("k", "n")]
+    return first, second
+
+
+def worded(shape: KernelShape) -> str:
+    """The classes of the rows, and what they allow.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> print(worded(shape_of(matmul(64, 1000, 1001).counted[0]).numbers()))
+    rows of k are of the 2-byte class, of n of the 16-byte class: loads of 2 B a thread, not 16
+    >>> print(worded(shape_of(matmul(64, 1000, 1000).counted[0]).numbers()))
+    rows of k and n are of the 16-byte class: loads of 16 B a thread, lines in part
+    """
+    rows = rows_of(shape)
+    first, second = [f"the {row.class_bytes}-byte class" for row in rows]
+    which = f"k and n are of {first}" if first == second else f"k are of {first}, of n of {second}"
+    load, least = min([row.load_bytes for row in rows]), min([row.class_bytes for row in rows])
+    lines = "whole lines" if least >= LINE_BYTES else "lines in part"
+    return f"rows of {which}: loads of {load} B a thread, {f'not {VECTOR_BYTES}' if load < VECTOR_BYTES else lines}"
+
+
+def array_of(machine: Machine) -> tuple[int, int]:
+    """Rows and columns of the matrix unit of a TPU, as its data sheet has them; 128 x 128 where it says nothing.
+
+    >>> from perfmodel import machine
+    >>> array_of(machine("tpu-v5e")), array_of(machine("tpu-v6e"))
+    ((128, 128), (256, 256))
+    """
+    known = {name: figure.value for name, figure in machine.figures if name in ARRAY}
+    rows, columns = [int(known.get(name, USUAL_SIDE)) for name in ARRAY]
+    return rows, columns
+
+
+def array_padding(shape: KernelShape, array: tuple[int, int] = (USUAL_SIDE, USUAL_SIDE)) -> Any:
+    """Padded over useful work on a systolic array: m to 8, k to its rows and n to its columns.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> shape = shape_of(matmul(8, 64, 128).counted[0]).numbers()
+    >>> float(array_padding(shape)), float(array_padding(shape, (256, 256)))
+    (2.0, 8.0)
+    """
+    import numpy
+
+    found = 1.0
+    for extent, part in ((shape.m, SUBLANES), (shape.n, array[1]), (shape.k, array[0])):
+        found = found * numpy.ceil(extent / part) * part / extent
+    return found
