@@ -19,6 +19,7 @@ TILED = pm.tile(pm.matmul(100, 100, 8), m=64, n=64)
 # A kind of answer, how one is made (twice, so that equality is not identity), and another one of the kind.
 MADE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "AccessTime": (lambda: pm.amat([1, 10], [0.5]), lambda: pm.amat([1, 10], [0.25])),
+    "Alignment": (lambda: pm.alignment(50257), lambda: pm.alignment(50304)),
     "BankConflicts": (lambda: pm.bank_conflicts("32*t"), lambda: pm.bank_conflicts("33*t")),
     "Divergence": (lambda: pm.divergence("t < 3"), lambda: pm.divergence("t < 4")),
     "Energies": (lambda: pm.Energies(pj_per_op=20), lambda: pm.Energies(pj_per_op=21)),
@@ -48,6 +49,7 @@ FORMULAS: tuple[tuple[Callable[[], Any], str, str], ...] = (
 # What the data of an answer hold beside its own fields, each checked against the property it is the value of.
 DERIVED = {
     "AccessTime": "time",
+    "Alignment": "class_bytes",
     "BankConflicts": "slowdown",
     "Divergence": "active_fraction",
     "Energy": "energy_j",

@@ -31,6 +31,12 @@ def test_copies_are_three_whole_numbers_from_1_on(copies: Any) -> None:
         pm.Protocol("x", copies=copies)
 
 
+@pytest.mark.parametrize("rows", [0, -64, 257, 64.0, True, "64", None])
+def test_the_least_rows_of_a_tile_are_those_of_some_tile(rows: Any) -> None:
+    with pytest.raises(pm.PerfModelError, match=r"Protocol: least_rows = .*whole number from 1 to 256"):
+        pm.Protocol("x", least_rows=rows)
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("name", 3), ("source", None), ("cold", 1), ("until_l2", "no"), ("quantizer", "fp8")]
 )

@@ -40,6 +40,8 @@ class Chip:
     cache_bandwidth: float = 0.0
     half_peak: float = 0.0  # FLOP/s of the matrix unit in 16 bits
     sector_bytes: float = SECTOR_BYTES
+    watts: float = 0.0  # what the board may draw; 0 where no sheet says
+    capability: str = ""
 
     @classmethod
     def of(cls, machine: Machine) -> Chip:
@@ -101,6 +103,8 @@ def chip_with(machine: Machine, constants: Constants, lender: str = "") -> Chip 
         _cache_figure(machine, "bandwidth_bytes_per_s") or CACHE_RATIO * _number(machine.bandwidth_bytes_per_s),
         max([_number(peak.flops_per_s) for peak in machine.peaks if _is_half(peak)], default=0.0),
         next((float(figure.value) for name, figure in machine.figures if name == "sector_bytes"), SECTOR_BYTES),
+        _number(machine.tdp_w) if isinstance(machine.tdp_w, int | float) else 0.0,
+        machine.compute_capability or "",
     )
 
 

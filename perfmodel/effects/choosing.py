@@ -59,11 +59,13 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
 
 
 def _seconds(shape: KernelShape, tried: Tile, setting: Setting) -> Any:
-    """The seconds of each candidate; a split that leaves a block a single step is none that a library takes."""
+    """The seconds of each candidate; infinite where a library has none: a split into single steps, too few rows."""
     import numpy
 
-    alone = (tried.splits > 1) & (steps(shape, tried) < 2)
-    return kernel_parts(shape, tried, setting).time_s + numpy.where(alone, numpy.inf, 0.0)
+    none = (tried.splits > 1) & (steps(shape, tried) < 2)
+    if setting.protocol.least_rows > 1 and tried.m.size > 1:  # a tile that a user fixes is taken
+        none = none | (tried.m < setting.protocol.least_rows)
+    return kernel_parts(shape, tried, setting).time_s + numpy.where(none, numpy.inf, 0.0)
 
 
 def narrowed(shape: KernelShape, **sizes: Any) -> KernelShape:

@@ -189,7 +189,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     step = 2 * tile.m * tile.n * step_elements(shape) / rate
     if "operand feed" in on:
         width = load_width(shape) if "alignment" in on else 1.0
-        step = numpy.maximum(step, feed_s(tile, chip, width))
+        step = numpy.maximum(step, feed_s(tile, chip, width, count / chip.units))
     found = most * step
     if "k steps" in on:
         shared = resident(tile, chip.shared_bytes) if "occupancy" in on else 1.0
@@ -204,7 +204,9 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = found + epilogue_s(tile, chip, stored, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published))
+        found = numpy.maximum(
+            found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published, peak.unit)
+        )
     return found
 
 
@@ -220,7 +222,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
             seconds = sustained_s(
-                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s)
+                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s), peak.unit
             )
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():

@@ -16,7 +16,7 @@ from perfmodel.effects.chips import Chip
 from perfmodel.effects.splitting_k import PARTIAL_BYTES
 from perfmodel.effects.tiles import Tile
 from perfmodel.errors import DimensionError
-from perfmodel.mechanisms.results import chosen
+from perfmodel.mechanisms.given_values import chosen
 
 STATIC, STREAM_K = "static", "stream-k"
 SCHEDULES = (STATIC, STREAM_K)

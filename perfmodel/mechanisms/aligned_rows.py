@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any, NamedTuple
 
-from perfmodel.mechanisms.answering import whole
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.showing import plain_dict
 
 CLASSES = (2, 4, 8, 16, 32, 64, 128)  # bytes

@@ -15,8 +15,8 @@ from perfmodel.graph.describing import title
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.aligned_rows import CLASSES, LINE_BYTES, LOAD_BYTES, STEP_BYTES, AlignedRow
-from perfmodel.mechanisms.answering import Answer, whole
-from perfmodel.mechanisms.results import concrete
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import concrete, whole
 from perfmodel.number_formats import format as number_format
 
 
