@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import perfmodel as pm
 from perfmodel import machine
 from perfmodel.catalogue.tables import CALIBRATED
@@ -43,6 +45,20 @@ def test_constants_of_another_vendor_are_said_to_be_that() -> None:
         assert any(f"no chip of {chip.vendor} has all" in text for text in borrowed(chip)) == foreign
         if lender:
             assert borrowed(chip)[0] in pm.estimate(pm.matmul(64, 64, 64, dtype="fp32"), chip).caveats
+
+
+def test_a_vendor_without_constants_borrows_from_the_oldest_of_like_memory() -> None:
+    """A maker's first GPU with stacked memory borrows an A100's, one with graphics memory an L40S's; and it is said."""
+    h = machine("h100-sxm")
+    facts = {each.name: getattr(h, each.name) for each in fields(h)}
+    facts |= {"name": "first", "vendor": "Nobody", "architecture": "One", "figures": ()}
+    for memory, lender in (("HBM4", "a100-sxm-80gb"), ("GDDR7", "l40s"), ("LPDDR5", None)):
+        chip = pm.Machine.from_facts(**facts | {"memory_type": memory})
+        found = relative_of(chip)
+        assert (found and found.name) == lender
+        said = ("calibrated constants that first lacks are those of {}, the oldest of its kind of memory: no chip of "
+                "Nobody has all of its own")  # fmt: skip
+        assert borrowed(chip) == (() if lender is None else (said.format(lender),))
 
 
 def test_own_constants_go_before_lent_ones() -> None:
