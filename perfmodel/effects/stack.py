@@ -24,7 +24,7 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
-from perfmodel.effects.row_alignment import load_width
+from perfmodel.effects.row_alignment import load_width, tensor_share
 from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
@@ -186,6 +186,8 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         most = most_blocks(count, chip.units, "wave quantization" in on)
     published = float(peak.flops_per_s)
     rate = chip.issued_rate(peak) if "power" in on else published / chip.units
+    if "alignment" in on:
+        rate = rate * tensor_share(shape, chip, peak.unit)
     step = 2 * tile.m * tile.n * step_elements(shape) / rate
     if "operand feed" in on:
         width = load_width(shape) if "alignment" in on else 1.0
