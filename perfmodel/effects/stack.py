@@ -202,8 +202,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = numpy.maximum(found, least)
     found = taken * found
     if "epilogue" in on:
-        stored = numpy.ceil(most) if setting.streams else most
-        found = found + epilogue_s(tile, chip, stored, shape.out_bits)
+        found = found + epilogue_s(tile, chip, numpy.ceil(most) if setting.streams else most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
         found = numpy.maximum(
