@@ -172,13 +172,11 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     """Seconds of the contraction on its unit: as it is issued, and as the power allows."""
     import numpy
 
-    on, chip = setting.on, setting.chip
-    place = shape.contracting[0]
+    on, chip, place = setting.on, setting.chip, shape.contracting[0]
     peak = setting.rates.peaks[place]
     if peak is None:
         return 0.0
-    whole = "tile quantization" in on
-    count = blocks(shape, tile, whole)
+    count = blocks(shape, tile, "tile quantization" in on)
     taken = steps(shape, tile, "k steps" in on)
     if setting.streams:
         most = share(count, taken, chip.units) / taken if "k steps" in on else count / chip.units
