@@ -96,6 +96,9 @@ class SolveError(PerfModelError):
     """
 
 
+_LONGEST_NAME = 200  # characters: what is longer is no slip of a name, and takes its time to compare
+
+
 def did_you_mean(wrong: object, known: Iterable[str]) -> str:
     """A near miss as the tail of a message, or nothing; what has no text of its own is near to nothing.
 
@@ -110,6 +113,8 @@ def did_you_mean(wrong: object, known: Iterable[str]) -> str:
     try:
         text = str(wrong).lower()
     except Exception:  # an int of too many digits, or an object whose own text fails
+        return ""
+    if len(text) > _LONGEST_NAME:
         return ""
     close = get_close_matches(text, list(names), n=1, cutoff=0.6)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""

@@ -56,10 +56,10 @@ def test_constants_are_physical(name: str) -> None:
 @pytest.mark.parametrize(("name", "lender"), [
     ("h100-pcie", "h100-sxm"), ("rtx-4090", "l40s"), ("a10", "l40s"), ("rtx-5090", "rtx-pro-6000-server"),
     ("v100-sxm2-16gb", "a100-sxm-80gb"), ("mi300x", "mi355x"), ("mi350x", "mi355x"),
-    ("mi210", "a100-sxm-80gb"), ("tpu-v5e", ""), ("lecture-cpu", ""),
+    ("mi210", "mi355x"), ("tpu-v5e", ""), ("lecture-cpu", ""),
 ])  # fmt: skip
 def test_the_nearest_relative_lends(name: str, lender: str) -> None:
-    """By architecture; machines that are no GPUs have no relative."""
+    """By vendor, memory and architecture; machines that are no GPUs have no relative."""
     assert constants_of(pm.machine(name))[1] == lender
 
 

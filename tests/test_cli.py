@@ -110,9 +110,11 @@ def test_formats_lists_every_format(shell: Shell) -> None:
     assert [row.split()[0] for row in shell("formats").splitlines()[2:]] == [each.name for each in pm.formats()]
     assert json_document(shell("formats", "nvfp4", "fp16", "--json"))["formats"] == [
         {"name": "nvfp4", "kind": "float", "bits": 4, "effective_bits": 4.5, "exponent_bits": 2, "mantissa_bits": 1,
-         "block": 16, "scale_bits": 8, "max_finite": 6.0, "min_normal": 1.0, "accumulator": "fp32"},
+         "block": 16, "scale_bits": 8, "max_finite": 6.0, "min_normal": 1.0, "min_subnormal": 0.5,
+         "accumulator": "fp32"},
         {"name": "fp16", "kind": "float", "bits": 16, "effective_bits": 16, "exponent_bits": 5, "mantissa_bits": 10,
-         "block": None, "scale_bits": 0, "max_finite": 65504.0, "min_normal": 2**-14, "accumulator": "fp32"},
+         "block": None, "scale_bits": 0, "max_finite": 65504.0, "min_normal": 2**-14, "min_subnormal": 2**-24,
+         "accumulator": "fp32"},
     ]  # fmt: skip
 
 

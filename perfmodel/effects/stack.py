@@ -172,13 +172,11 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     """Seconds of the contraction on its unit: as it is issued, and as the power allows."""
     import numpy
 
-    on, chip = setting.on, setting.chip
-    place = shape.contracting[0]
+    on, chip, place = setting.on, setting.chip, shape.contracting[0]
     peak = setting.rates.peaks[place]
     if peak is None:
         return 0.0
-    whole = "tile quantization" in on
-    count = blocks(shape, tile, whole)
+    count = blocks(shape, tile, "tile quantization" in on)
     taken = steps(shape, tile, "k steps" in on)
     if setting.streams:
         most = share(count, taken, chip.units) / taken if "k steps" in on else count / chip.units
@@ -202,8 +200,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         found = numpy.maximum(found, least)
     found = taken * found
     if "epilogue" in on:
-        stored = numpy.ceil(most) if setting.streams else most
-        found = found + epilogue_s(tile, chip, stored, shape.out_bits)
+        found = found + epilogue_s(tile, chip, numpy.ceil(most) if setting.streams else most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
         found = numpy.maximum(

@@ -9,6 +9,7 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import roofline
+from perfmodel.effects.chips import lacking
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.stack import NAMES
 from perfmodel.effects.stream_k import STATIC, checked_schedule
@@ -27,7 +28,7 @@ from perfmodel.showing import Text, plain_dict, quantity
 # What no effect models yet.
 NEVER = ("threads that walk a tensor in another order than it is stored", "heat", "which kernel a library really takes")
 BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
-BEYOND_CHIP = "every effect beyond the roofline: {} lists no units, clock or calibrated constants that they need"
+BEYOND_CHIP = "every effect beyond the roofline: {}"
 
 
 def estimate(
@@ -79,7 +80,8 @@ def _left_out(
     missing += [name for name in NAMES if name not in names]
     reasons = [text for item in kernels if item.real is not None for text in item.real.left_out]
     if len(names) > 1 and any(item.real is None for item in kernels):
-        reasons.append(BEYOND_SIZES if program.symbols else BEYOND_CHIP.format(found.name))
+        lacks = lacking(found)
+        reasons += [BEYOND_SIZES] if program.symbols else [BEYOND_CHIP.format(lacks)] if lacks else []
     return tuple(
         dict.fromkeys([*missing, *reasons, *(NEVER if any(item.real is not None for item in kernels) else ())])
     )

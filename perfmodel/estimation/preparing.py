@@ -17,6 +17,7 @@ from perfmodel.effects.row_alignment import array_of, array_padding
 from perfmodel.effects.shapes import CONTRACTION, KernelShape, OpenShape, shape_of
 from perfmodel.effects.stack import NAMES, Parts, Rates, Setting
 from perfmodel.effects.stream_k import STATIC, checked_schedule
+from perfmodel.effects.tile_limits import check_tile
 from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import MachineError
 from perfmodel.estimation.many import Estimates, ManyKernels
@@ -158,11 +159,14 @@ def _kernel(
     terms, chip = roofline(item, found), chip_of(found)
     shape, rates, times = replace(shape_of(item), levels_s=terms.levels_s), rates_of(item, terms), item.kernel.repeat
     contracts = shape.kind == CONTRACTION
+    tiled = contracts and rates.peaks[shape.contracting[0]] is not None
+    if tiled and chip is not None and len(names) > 1:
+        check_tile(given, found, item.works[shape.contracting[0]].accumulate)
     return PreparedKernel(
         OpenShape.of(shape, _needed(shape, names, chip is None)),
         rates,
         None if chip is None or names == NAMES[:1] else Setting(chip, rates, frozenset(names), how, dealt),
-        contracts and rates.peaks[shape.contracting[0]] is not None,
+        tiled,
         given,
         float(times) if is_concrete(times) else compile_formula(times),
         float(found.bandwidth_bytes_per_s),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
-from perfmodel.effects.chips import chip_of
+from perfmodel.effects.chips import borrowed, chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
@@ -14,6 +14,7 @@ from perfmodel.effects.row_alignment import array_of, array_padding
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
 from perfmodel.effects.stream_k import STATIC
+from perfmodel.effects.tile_limits import check_tile
 from perfmodel.effects.tiles import Tile
 from perfmodel.graph.kernel_counts import KernelCount
 
@@ -108,10 +109,11 @@ def stacked(
     if not shape.bytes and not any(setting.rates.peaks):
         return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
+    if known:
+        check_tile(given, machine, count.works[shape.contracting[0]].accumulate)
     tile = chosen(shape, setting, given) if known else None
     relevant = tuple([name for name in names if _applies(name, shape, tile, setting)])
-    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
-    remarks: tuple[str, ...] = (lent,) if chip.lender else ()
+    remarks = borrowed(machine)
     if "coalescing" in relevant and "sector_bytes" not in dict(machine.figures):
         remarks += (f"{machine.name} lists no sector_bytes: sectors of {chip.sector_bytes:g} B are assumed",)
     left_out = (shape.note,) if shape.note else ()
