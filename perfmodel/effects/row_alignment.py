@@ -99,6 +99,25 @@ def worded(shape: KernelShape) -> str:
     return f"rows of {which}: loads of {load} B a thread, {f'not {VECTOR_BYTES}' if load < VECTOR_BYTES else lines}"
 
 
+def unmeasured(shape: KernelShape) -> str:
+    """That no measured time stands behind what rows off 16 bytes cost; nothing where all rows are on them.
+
+    >>> from perfmodel import matmul
+    >>> from perfmodel.effects.shapes import shape_of
+    >>> unmeasured(shape_of(matmul(64, 1000, 1001).counted[0]).numbers())
+    'rows start at multiples of 2 B, not 16: what that costs is estimated, and held against few measured times'
+    >>> unmeasured(shape_of(matmul(64, 1000, 1000).counted[0]).numbers())
+    ''
+    """
+    least = min([row.load_bytes for row in rows_of(shape)])
+    if least >= VECTOR_BYTES:
+        return ""
+    return (
+        f"rows start at multiples of {least} B, not {VECTOR_BYTES}: what that costs is estimated, and held against few "
+        "measured times"
+    )
+
+
 def array_of(machine: Machine) -> tuple[int, int]:
     """Rows and columns of the matrix unit of a TPU, as its data sheet has them; 128 x 128 where it says nothing.
 

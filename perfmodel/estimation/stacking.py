@@ -10,7 +10,7 @@ from perfmodel.effects.chips import borrowed, chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
-from perfmodel.effects.row_alignment import array_of, array_padding
+from perfmodel.effects.row_alignment import array_of, array_padding, unmeasured
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
 from perfmodel.effects.stream_k import STATIC
@@ -116,6 +116,8 @@ def stacked(
     remarks = borrowed(machine)
     if "coalescing" in relevant and "sector_bytes" not in dict(machine.figures):
         remarks += (f"{machine.name} lists no sector_bytes: sectors of {chip.sector_bytes:g} B are assumed",)
+    if "alignment" in relevant and unmeasured(shape):
+        remarks += (unmeasured(shape),)
     left_out = (shape.note,) if shape.note else ()
     return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks, given=given)
 
