@@ -109,7 +109,7 @@ def draw(folder: Path) -> None:
         path = folder / f"{picture.__name__}.png"
         drawn = picture()
         carried = {"Software": None, "Comment": json.dumps(shown(drawn))}
-        drawn.figure.savefig(path, dpi=90, metadata=carried)
+        drawn.figure.savefig(path, dpi=160, metadata=carried)
         pyplot.close("all")
         print(f"{path}: {picture.__doc__}")
 

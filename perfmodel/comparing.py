@@ -15,12 +15,13 @@ from perfmodel.expressions import is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Table, Text, plain_dict, quantity
+from perfmodel.shown import Shown
 
 On = str | Path | Machine
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Estimates side by side; the first is what the others are compared with.
 
     >>> from perfmodel import compare, elementwise, fuse

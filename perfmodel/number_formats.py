@@ -21,12 +21,13 @@ import perfmodel.format_table as table
 from perfmodel.errors import FormatError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, scaled, total
 from perfmodel.format_table import ALIASES, FLOATS, INTEGERS, SCALED
+from perfmodel.shown import Shown
 
 Rank: TypeAlias = "tuple[bool, bool, int | Fraction, int, bool, int | Fraction]"  # see Format.rank
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Format:
+class Format(Shown):
     """A number format: the bits of an element, its encoding, and what a block of elements shares.
 
     ``bits`` is what an element takes in memory without scales: an int, a Fraction, text, or a float
@@ -87,8 +88,8 @@ class Format:
 
     def __repr__(self) -> str:
         fields = {slot: getattr(self, slot) for slot in Format.__slots__ if slot[0] != "_"}
-        known = _FORMATS.get(self.name) == self
-        made = f"pm.format({self.name!r})" if known else f"pm.Format({read.arguments(fields)})"
+        own = _FORMATS.get(self.name) != self
+        made = f"pm.Format({read.arguments(fields)})" if own else f"pm.format({self.name!r})"
         text = read.storage_text(self.bits, self.block, self.scale_bits, self.zero_bits)
         return f"{made}  # {text}{read.limits_text(self.exponent_bits, self.mantissa_bits, self.max_finite)}"
 
@@ -256,11 +257,10 @@ def format(name: str | Format) -> Format:
         return name
     if not isinstance(name, str):
         raise FormatError(f"format: expected a name such as 'bf16' or a pm.Format, got {brief(name)}")
-    found = _FORMATS.get(name) or _FORMATS.get(name.strip().lower())
-    if found is None:
-        near = did_you_mean(name.strip()[:60], _FORMATS)
-        raise FormatError(f"format: no format {name[:60]!r}" + (near or f"; there are {listed(formats(), 40)}"))
-    return found
+    if found := _FORMATS.get(name) or _FORMATS.get(name.strip().lower()):
+        return found
+    near = did_you_mean(name.strip()[:60], _FORMATS) or f"; there are {listed(formats(), 40)}"
+    raise FormatError(f"format: no format {name[:60]!r}{near}")
 
 
 def formats() -> tuple[Format, ...]:

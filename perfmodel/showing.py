@@ -192,15 +192,18 @@ class Table:
           bytes   8 to 16
         """
         width = max([len(name) for name in self.columns], default=0)
-        lines = [f"  {name:{width}}  {_held(values)}".rstrip() for name, values in self.to_dict().items()]
+        lines = [f"  {name:{width}}  {_held(values)}".rstrip() for name, values in self._columns().items()]
         return Text("\n".join([f"{self.title or 'table'}: {len(self.rows)} rows", *lines]))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns by name.
+        """The columns by name as plain data: formulas as text.
 
-        >>> Table("", ("a",), ((1,), (2,))).to_dict()
-        {'a': [1, 2]}
+        >>> Table("", ("a",), ((1,), (sympy.Symbol("n") / 2,))).to_dict()
+        {'a': [1, 'n/2']}
         """
+        return plain_dict(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
         return {name: [row[place] for row in self.rows] for place, name in enumerate(self.columns)}
 
     def to_frame(self) -> Any:
@@ -213,7 +216,7 @@ class Table:
             import pandas
         except ImportError:
             raise PerfModelError("to_frame: pandas is not installed: pip install 'perfmodel[table]' has it") from None
-        return pandas.DataFrame(self.to_dict(), columns=list(self.columns))
+        return pandas.DataFrame(self._columns(), columns=list(self.columns))
 
 
 def _cell(value: Any) -> str:

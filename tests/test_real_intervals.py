@@ -6,8 +6,8 @@ import pytest
 import sympy
 
 from perfmodel import PerfModelError, reals, solve
+from perfmodel.expressions.relations import Relation
 from perfmodel.solving.real_intervals import by_roots
-from perfmodel.solving.relations import Relation
 
 r = reals("r")
 oo = sympy.oo

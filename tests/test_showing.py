@@ -189,8 +189,8 @@ def test_a_table_in_a_notebook_is_escaped() -> None:
 
 
 def test_a_table_by_columns() -> None:
-    """As a dict and as a frame; both hold the values, not their text."""
-    assert TABLE.to_dict() == {"tensor": ["x", "long", "y<"], "bytes": [8, n, 1.5]}
+    """As plain data, formulas as text, and as a frame, which holds the formulas themselves."""
+    assert TABLE.to_dict() == {"tensor": ["x", "long", "y<"], "bytes": [8, "n", 1.5]}
     frame = TABLE.to_frame()
     assert (list(frame.columns), list(frame["bytes"])) == (["tensor", "bytes"], [8, n, 1.5])
     assert list(Table("", ("a",), ()).to_frame().columns) == ["a"]

@@ -196,15 +196,15 @@ def test_real_estimates_are_tried_one_by_one() -> None:
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, bound="compute", fits=True), "ask one thing"),
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, bound="computer"), "expected 'compute' or 'memory'"),
         (lambda: solve(matmul(n, n, n), n, bound="compute"), "ask about a machine"),
-        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="n <= 3 <= 4"), "one comparison"),
+        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="n + 3"), "expected comparisons"),
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="times <= 3"), "did you mean 'time_s'"),
-        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="__import__('os') <= 3"), "cannot read"),
-        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="n ** 99999 <= 3"), "cannot read"),
+        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="__import__('os') <= 3"), "not allowed"),
+        (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="n ** 99999 <= 3"), "by an int from 0 to 64"),
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="bytes <= 1e9", within=()), "no value"),
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="bytes <= 1e9", within=(0, 4)), "sizes are 1"),
         (lambda: solve(matmul(n, n, n), "h100-sxm", n, where="bytes <= 1e9", within=[1.5]), "whole numbers"),
         (lambda: solve(matmul(8, 8, 8), "h100-sxm", "m", where="capacity_bytes >= 3"), "whatever it is"),
-        (lambda: solve(3, n), "expected a relation"),
+        (lambda: solve(3, n), "or a relation with the unknown alone"),
         (lambda: solve(sympy.true, n), "always true"),
         (lambda: solve(matmul(n, n, n), CHIP, 3, bound="compute"), "a symbol or its name"),
         (lambda: solve(n**2 <= 3, n, n), "a relation with the unknown alone"),
@@ -237,7 +237,7 @@ def test_a_time_given_back_leads_to_its_size(size: int, sign: str) -> None:
 
 @pytest.mark.parametrize("word", ["inf", "nan", "Infinity", "NaN", "1e999"])
 def test_what_is_no_number_is_refused(word: str) -> None:
-    with pytest.raises(SolveError, match="no number to compare with"):
+    with pytest.raises(ExpressionError, match="no number to compare with"):
         solve(matmul(n, n, n), "h100-sxm", n, where=f"time_s <= {word}")
 
 

@@ -176,7 +176,7 @@ CONDITIONS = (
 def test_conditions_hold_as_python_reads_them(sizes: dict[str, int], text: str) -> None:
     """A condition in text means what Python means by it."""
     arrays = {name: numpy.array([size]) for name, size in sizes.items()}
-    found = all(bool(each.holds(arrays)[0]) for each in conditions_of(text, dict.fromkeys(sizes)))
+    found = all(bool(each.holds(arrays)[0]) for each in conditions_of(text, sizes))
     assert found == eval(text, {"ceil": math.ceil, "max": max, "min": min}, dict(sizes))  # noqa: S307
 
 
@@ -194,7 +194,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "alone": ({"where": "n % 96 == 0 and n % 7 == 0"}, pm.SolveError, "contradict each other"),
     "nothing": ({"where": "n < 100"}, pm.SolveError, "of 101 candidates 'n < 100' leaves 0; widen within="),
     "unknown size": ({"nn": 8}, pm.LabelError, "no symbol or label 'nn'"),
-    "unknown in where": ({"where": "nn < 8"}, pm.LabelError, "no size or count 'nn'"),
+    "unknown in where": ({"where": "nn < 8"}, pm.ExpressionError, "no quantity 'nn'"),
     "no comparison": ({"where": "n + 8"}, pm.ExpressionError, "expected comparisons"),
     "code": ({"where": "__import__('os').getcwd() == 4"}, pm.ExpressionError, "not allowed"),
     "number": ({"where": 4}, pm.ExpressionError, "expected comparisons"),

@@ -12,12 +12,13 @@ from perfmodel.errors import TransformError
 from perfmodel.expressions import Size, share, total
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict
+from perfmodel.shown import Shown
 from perfmodel.transforms.casting import cast
 from perfmodel.transforms.selecting import checked_program
 
 
 @dataclass(frozen=True)
-class TilingGap:
+class TilingGap(Shown):
     """Elements that a tiled program moves and holds, and the bound at a capacity of what it holds.
 
     >>> from perfmodel import io_lower_bound, matmul, tile
@@ -80,9 +81,6 @@ class TilingGap:
                 f"{ratio} times the bound",
             ]
         )
-
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
 
 
 def beside(bound: IoBound, tiled: Program) -> TilingGap:

@@ -11,10 +11,11 @@ import sympy
 from perfmodel.errors import DimensionError, LabelError, listed
 from perfmodel.expressions import dims, symbol_values
 from perfmodel.showing import Text, formula, plain_dict
+from perfmodel.shown import Shown
 
 
 @dataclass(frozen=True)
-class IoOrder:
+class IoOrder(Shown):
     """An order of growth of the traffic: no number of elements follows from it, only how two sizes compare.
 
     >>> from perfmodel import known_io_orders
@@ -125,9 +126,6 @@ class IoOrder:
                 f"# {self.source}",
             ]
         )
-
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
 
     def _repr_latex_(self) -> str:
         return f"$\\Theta({sympy.latex(self.quantity)})$"

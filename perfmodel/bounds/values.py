@@ -14,6 +14,7 @@ from perfmodel.errors import LabelError
 from perfmodel.expressions import Size, as_expression, bind, product, size, symbol_name, total
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict
+from perfmodel.shown import Shown
 
 if TYPE_CHECKING:
     from perfmodel.bounds.gaps import TilingGap
@@ -26,7 +27,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True)
-class IoBound:
+class IoBound(Shown):
     """The fewest elements that a contraction moves through a fast memory, and how that follows.
 
     >>> from perfmodel import io_lower_bound, matmul
@@ -235,9 +236,6 @@ class IoBound:
         from perfmodel.bounds.working import shown
 
         return shown(self)
-
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
 
     def _repr_latex_(self) -> str:
         return f"$Q \\ge {sympy.latex(self.expression)}$"

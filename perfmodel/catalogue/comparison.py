@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from perfmodel.catalogue.chips import Machine
@@ -81,6 +82,15 @@ class Machines(tuple[str, ...]):
         """
         rows = [_HEADINGS, ("---",) * len(_HEADINGS), *map(_cells, self.chips)]
         return Text("\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+    def explain(self) -> Text:
+        """How many chips there are, and the least and the most of each figure.
+
+        >>> from perfmodel.catalogue import machines
+        >>> print(machines(kind="npu", vendor="intel").explain().splitlines()[0])
+        machines: 2 rows
+        """
+        return replace(self.table(), title="machines").explain()
 
     def __repr__(self) -> str:
         return repr(self._in_words())

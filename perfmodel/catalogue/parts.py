@@ -13,6 +13,7 @@ import sympy
 
 from perfmodel.errors import FormatError, MachineError, brief
 from perfmodel.number_formats import Format, format as number_format
+from perfmodel.shown import Shown
 
 Quantity: TypeAlias = "int | float | sympy.Expr"
 
@@ -25,7 +26,7 @@ _NOT_NUMBERS = (sympy.nan, sympy.oo, -sympy.oo, sympy.zoo)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Shown):
     """Where a figure comes from, and when that was printed or looked up.
 
     >>> print(Source("NVIDIA H100 datasheet", "2023-03"))
@@ -43,7 +44,7 @@ GIVEN = Source("given by the user")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Shown):
     """One figure of a chip with its source; a doubtful one says why in its note.
 
     >>> print(Figure(8.19e11, Source("a vendor's page", "2026-11"), doubtful=True, note="printed as 800 elsewhere"))
@@ -62,7 +63,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(Shown):
     """The dense peak of one unit in one number format, in FLOP/s (results a second for "special").
 
     ``accumulate`` names the formats that sums are kept in at this rate; empty means any. The peak
@@ -100,7 +101,7 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class Level(Shown):
     """A level of on-chip memory: its capacity (of the chip, or of each unit) and bandwidth, where known.
 
     >>> Level("shared", 233_472, "unit").capacity_bytes == 228 * 1024
@@ -114,7 +115,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Shown):
     """The clocks of the published peaks, in hertz; a chip may run its matrix unit slower than the rest.
 
     >>> Clocks(vector_hz=1_980_000_000, matrix_hz=1_829_520_100).of("matrix")

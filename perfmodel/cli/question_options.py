@@ -31,5 +31,5 @@ def add_question_commands(add: Add) -> None:
     option("--on", metavar="MACHINE", help="a chip, or a path in .toml")
     option("--bound", metavar="NAME", help="bound by compute, or by memory")
     option("--fits", action="store_true", help="fits the memory of the chip")
-    option("--where", metavar="CONDITION", help="a comparison such as 'time_s <= 1e-3'")
+    option("--where", metavar="CONDITION", help="such as 'time_s <= 1e-3' or 'n %% 128 == 0 and bytes <= 1e9'")
     option("--within", metavar="FIRST..LAST", help="the values to try, where a search is needed")

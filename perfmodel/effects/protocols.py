@@ -13,13 +13,14 @@ from typing import Any
 
 from perfmodel.effects.quantizers import AMOUNT, Quantizer, is_amount
 from perfmodel.errors import PerfModelError, brief, did_you_mean, listed
+from perfmodel.shown import Shown
 
 MOST_ROWS = 256
 ROLES = ("A", "B", "C")  # moving operand (or any input), stationary operand (a weight), output
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Shown):
     """How a time was taken: copies of each operand in the loop, other kernels, and what the clock adds.
 
     ``copies`` are tensors of each role (A, B, C) that the loop walks through before it comes back to the first;

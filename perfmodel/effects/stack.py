@@ -30,7 +30,7 @@ from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
 from perfmodel.effects.stream_k import STATIC, STREAM_K, fix_up_s, share
-from perfmodel.effects.tile_quantization import blocks, step_elements, steps
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps, times
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import most_blocks
 
@@ -178,6 +178,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         return 0.0
     count = blocks(shape, tile, "tile quantization" in on)
     taken = steps(shape, tile, "k steps" in on)
+    busy = count / chip.units if "operand feed" in on else 1.0
     if setting.streams:
         most = share(count, taken, chip.units) / taken if "k steps" in on else count / chip.units
     else:
@@ -189,7 +190,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     step = 2 * tile.m * tile.n * step_elements(shape) / rate
     if "operand feed" in on:
         width = load_width(shape) if "alignment" in on else 1.0
-        step = numpy.maximum(step, feed_s(tile, chip, width, count / chip.units))
+        step = numpy.maximum(step, feed_s(tile, chip, width, busy))
     found = most * step
     if "k steps" in on:
         shared = resident(tile, chip.shared_bytes) if "occupancy" in on else 1.0
@@ -198,7 +199,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         else:
             least = least_step_s(chip, most, shared)
         found = numpy.maximum(found, least)
-    found = taken * found
+    found = times(taken, found)
     if "epilogue" in on:
         found = found + epilogue_s(tile, chip, numpy.ceil(most) if setting.streams else most, shape.out_bits)
     if "power" in on:

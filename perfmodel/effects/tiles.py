@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 from perfmodel.errors import DimensionError, brief
+from perfmodel.shown import Shown
 
 # Output tiles, rows by columns, the largest first: it is taken where several are as good.
 SHAPES = ((256, 128), (128, 256), (128, 128), (64, 256), (128, 64), (64, 128), (64, 64), (32, 64), (32, 32), (16, 64))
@@ -32,7 +33,7 @@ def _is_side(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Shown):
     """Rows and columns of the output tile of one block, and how many blocks share its k: numbers, or arrays.
 
     >>> Tile(256, 128)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sympy
+
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import roofline
 from perfmodel.effects.chips import lacking
@@ -19,11 +21,12 @@ from perfmodel.estimation.kernels import KernelEstimate
 from perfmodel.estimation.names import checked_program, names_of
 from perfmodel.estimation.stacking import stacked
 from perfmodel.estimation.values import Estimate
-from perfmodel.expressions import Size, is_concrete
+from perfmodel.expressions import Size, as_expression, is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict, quantity
+from perfmodel.shown import Explained
 
 # What no effect models yet.
 NEVER = ("threads that walk a tensor in another order than it is stored", "heat", "which kernel a library really takes")
@@ -88,7 +91,7 @@ def _left_out(
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Explained):
     """Whether a program's memory fits a machine: true or false, with what it needs and what there is.
 
     >>> from perfmodel import fits, matmul
@@ -159,14 +162,15 @@ class Fit:
             }
         )
 
+    def _repr_latex_(self) -> str:
+        needed, there = (sympy.latex(as_expression(each)) for each in (self.needed_bytes, self.capacity_bytes))
+        return f"${needed} \\le {there}\\,\\mathrm{{B}}$"
+
     def __repr__(self) -> str:
         needed, there = quantity(self.needed_bytes, "B"), quantity(self.capacity_bytes, "B")
         known = is_concrete(self.needed_bytes) and is_concrete(self.capacity_bytes)
         verdict = f"{bool(self)}: " if known else ""
         return f"fits({title(self.program)}, {self.machine.name!r})\n# {verdict}needs {needed} of {there}"
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
 
 
 def fits(program: Program, on: str | Path | Machine) -> Fit:

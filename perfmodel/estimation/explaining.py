@@ -187,15 +187,7 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
     names = ("time_s", "ideal_time_s", "bound", "bottleneck", "flops_per_s", "bytes_per_s", "fraction_of_peak",
              "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects",
              "schedule")  # fmt: skip
-    kernels = [
-        {
-            "name": item.name, "repeat": item.repeat, "time_s": item.time_s, "bound": item.bound,
-            "bottleneck": item.bottleneck,
-            "terms": {term.resource: {"amount": term.amount, "rate": term.rate, "seconds": term.seconds}
-                      for term in item.roofline.terms},
-        }
-        for item in estimate.kernels
-    ]  # fmt: skip
+    kernels = [item.to_dict() for item in estimate.kernels]
     program, tile = estimate.program, estimate.tile
     return plain_dict(
         {

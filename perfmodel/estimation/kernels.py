@@ -15,6 +15,8 @@ from perfmodel.estimation.stacking import Stacked
 from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
+from perfmodel.showing import Text, plain_dict, quantity
+from perfmodel.shown import Shown
 
 UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
 LAUNCH = "launch"  # the bound and the bottleneck of a kernel that mostly starts and ends
@@ -23,8 +25,8 @@ NEARLY_ONE = 1 - 2**-50  # times that differ by less are equal: each is rounded 
 _COMPUTE = ("matrix", "vector", "special")  # first: compute is the bound where both take as long
 
 
-@dataclass(frozen=True, slots=True)
-class KernelEstimate:
+@dataclass(frozen=True, slots=True, repr=False)
+class KernelEstimate(Shown):
     """One kernel's roofline, whose time is the maximum of its terms, and its time with the effects beyond it.
 
     >>> from perfmodel import estimate, matmul
@@ -66,6 +68,35 @@ class KernelEstimate:
         True
         """
         return self.roofline.terms[-1]
+
+    def explain(self) -> Text:
+        """Its time, what bounds it, and the amount, rate and seconds of each resource.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal").kernels[0].explain()
+        kernel matmul: 138.9 us, bound compute
+          matrix bf16  137.4 G / 989.4 T/s = 138.9 us
+          hbm          100.7 MB / 3.352 TB/s = 30.03 us
+        """
+        width = max([len(term.resource) for term in self.roofline.terms], default=0)
+        lines = [f"  {term.resource:{width}}  {_working(term)}" for term in self.roofline.terms]
+        return Text("\n".join([repr(self), *lines]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its time, what bounds it and its terms as plain data.
+
+        >>> from perfmodel import estimate, matmul
+        >>> estimate(matmul(64, 64, 64), "h100-sxm").kernels[0].to_dict()["terms"]["hbm"]["amount"]  # 3 * 64^2 * 2 B
+        24576
+        """
+        names = ("name", "repeat", "time_s", "bound", "bottleneck")
+        terms = {term.resource: {"amount": term.amount, "rate": term.rate, "seconds": term.seconds}
+                 for term in self.roofline.terms}  # fmt: skip
+        return plain_dict({**{name: getattr(self, name) for name in names}, "terms": terms})
+
+    def __repr__(self) -> str:
+        often = "" if self.repeat == 1 else f" a run, {self.repeat} runs"
+        return f"kernel {self.name}: {quantity(self.time_s, 's')}{often}, bound {self.bound}"
 
     def unit_seconds(self) -> dict[str, Any]:
         """Seconds by unit: the formats of one unit take turns, units and memory overlap.
@@ -198,6 +229,11 @@ class KernelEstimate:
         """The levels that take as long as the memory with its effects; else the memory."""
         found = [term.unit for term in self.roofline.terms if term.is_level and term.seconds >= memory_s * NEARLY_ONE]
         return tuple(found) or ("memory",)
+
+
+def _working(term: Term) -> str:
+    unit = "" if term.computes else "B"
+    return f"{quantity(term.amount, unit)} / {quantity(term.rate, f'{unit}/s')} = {quantity(term.seconds, 's')}"
 
 
 def longest(seconds: Iterable[Any]) -> Any:

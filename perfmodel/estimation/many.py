@@ -14,6 +14,8 @@ from perfmodel.effects.stack import Parts, Setting, kernel_parts
 from perfmodel.effects.tiles import Tile
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE
 from perfmodel.graph.programs import Program
+from perfmodel.showing import Text, quantity
+from perfmodel.shown import Explained
 
 BOUNDS = ("compute", "memory", LAUNCH)
 
@@ -74,8 +76,8 @@ class ManyKernels:
         return numpy.where(over, 2, numpy.where(parts.memory_s * NEARLY_ONE > parts.compute_s, 1, 0))
 
 
-@dataclass(frozen=True)
-class Estimates:
+@dataclass(frozen=True, eq=False)
+class Estimates(Explained):
     """A program's times at many sizes: ``time_s`` is an array, and ``steps`` the seconds after each effect.
 
     >>> from perfmodel import estimate_many, matmul
@@ -173,8 +175,70 @@ class Estimates:
         found = [each for item in self.program.counted for each in roofline(item, self.machine).unknown]
         return tuple(dict.fromkeys(found))
 
+    def explain(self) -> Text:
+        """The range of the times, what bounds them, and the seconds that each effect adds.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}, "ideal").explain()
+        estimate_many(matmul, 'h100-sxm'): 2 sizes
+          time      7.331 ns to 1.111 ms
+          bound     compute at 1, memory at 1, launch at 0
+          roofline  7.331 ns to 1.111 ms
+        """
+        codes = self.bound_codes.tolist()
+        bounds = ", ".join([f"{name} at {codes.count(place)}" for place, name in enumerate(BOUNDS)])
+        steps = [(name, _range(seconds)) for name, seconds in self.steps]
+        rows = [("time", _range(self.time_s)), ("bound", bounds), *steps]
+        width = max([len(name) for name, _ in rows])
+        return Text("\n".join([repr(self), *[f"  {name:{width}}  {said}" for name, said in rows]]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The times, bounds and steps as plain data, a list each.
+
+        >>> from perfmodel import estimate_many, matmul
+        >>> estimate_many(matmul("n", "n", "n"), "h100-sxm", {"n": [64, 8192]}).to_dict()["bound"]
+        ['launch', 'compute']
+        """
+        return {
+            "program": self.program.name,
+            "machine": self.machine.name,
+            "count": self.count,
+            "time_s": self._listed(self.time_s),
+            "bound": self.bound.tolist(),
+            "steps": [[name, self._listed(seconds)] for name, seconds in self.steps],
+            "effects": list(self.effects),
+            "unknown": list(self.unknown),
+        }
+
+    def _listed(self, seconds: Any) -> list[float]:
+        import numpy
+
+        found: list[float] = numpy.broadcast_to(seconds, (self.count,)).tolist()
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        import numpy
+
+        if not isinstance(other, Estimates):
+            return NotImplemented
+        same = (self.program, self.machine, self.effects, self.count)
+        if same != (other.program, other.machine, other.effects, other.count):
+            return False
+        pairs = zip(self.steps, other.steps, strict=True)
+        return all(numpy.array_equal(one, two, equal_nan=True) for (_, one), (_, two) in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.program, self.machine, self.effects, self.count))
+
     def __len__(self) -> int:
         return self.count
 
     def __repr__(self) -> str:
         return f"estimate_many({self.program.name}, {self.machine.name!r}): {self.count} sizes"
+
+
+def _range(seconds: Any) -> str:
+    import numpy
+
+    least, most = [quantity(float(found(seconds)), "s") for found in (numpy.min, numpy.max)]
+    return least if least == most else f"{least} to {most}"

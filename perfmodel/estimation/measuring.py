@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.errors import DimensionError, MachineError, listed
 from perfmodel.estimation.kernels import ratio
 from perfmodel.expressions import is_concrete, positive_real
-from perfmodel.showing import percent, plain_dict, quantity
+from perfmodel.showing import Text, percent, plain_dict, quantity
+from perfmodel.shown import Explained
 
 if TYPE_CHECKING:
     from perfmodel.estimation.values import Estimate
@@ -21,7 +22,7 @@ FUSED = "kernels that were fused when it ran (estimate pm.fuse(p))"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Explained):
     """A measured time, its estimate, and the rates that it means.
 
     >>> from perfmodel import estimate, matmul
@@ -89,6 +90,15 @@ class Measured:
         0.2
         """
         return float(ratio(self.estimate.fraction_of_bandwidth, self.ratio))
+
+    def explain(self) -> Text:
+        """The measured time, the rates that it means, and the working of the estimate beside it.
+
+        >>> from perfmodel import estimate, matmul
+        >>> print(estimate(matmul(4096, 4096, 4096), "h100-sxm").against(200e-6).explain().splitlines()[0])
+        estimate(matmul(m=4096 n=4096 k=4096, bf16), 'h100-sxm').against(0.0002)
+        """
+        return Text(f"{self!r}\n\n{self.estimate.explain()}")
 
     def to_dict(self) -> dict[str, Any]:
         """Times, ratio and rates as plain data.

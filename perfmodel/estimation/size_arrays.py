@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, brief, did_you_mean, listed
+from perfmodel.expressions import by_name
 from perfmodel.graph.programs import Program
 
 
@@ -18,7 +19,7 @@ def arrays_of(program: Program, sizes: Mapping[str, Any]) -> tuple[int, dict[str
     """
     import numpy
 
-    known = [symbol.name for symbol in program.symbols]
+    sizes, known = by_name(sizes), [symbol.name for symbol in program.symbols]
     if not isinstance(sizes, Mapping):
         raise DimensionError(
             f"estimate_many: sizes = {brief(sizes)}: expected numbers or arrays by symbol: {{'m': [1, 64]}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
@@ -119,7 +119,9 @@ def stacked(
     if "alignment" in relevant and unmeasured(shape):
         remarks += (unmeasured(shape),)
     left_out = (shape.note,) if shape.note else ()
-    return Stacked(shape, setting, tile, kernel_parts(shape, tile, setting), relevant, left_out, remarks, given=given)
+    found_parts = kernel_parts(shape, tile, setting)
+    parts = Parts(*[float(getattr(found_parts, each.name)) for each in fields(Parts)])
+    return Stacked(shape, setting, tile, parts, relevant, left_out, remarks, given=given)
 
 
 def rates_of(count: KernelCount, found: Roofline) -> Rates:

@@ -20,7 +20,16 @@ from perfmodel.expressions.arithmetic import (
     total,
 )
 from perfmodel.expressions.parsing import parse_size, parse_tree
-from perfmodel.expressions.symbols import dimension, dims, positive_real, reals, size, symbol_name, symbol_values
+from perfmodel.expressions.symbols import (
+    by_name,
+    dimension,
+    dims,
+    positive_real,
+    reals,
+    size,
+    symbol_name,
+    symbol_values,
+)
 from perfmodel.loading import homes_of, loader
 
 _HOMES = homes_of({"perfmodel.expressions.compiling": "Compiled compile_formula evaluate"})
@@ -33,6 +42,7 @@ __all__ = [
     "as_expression",
     "as_size",
     "bind",
+    "by_name",
     "ceil_div",
     "compile_formula",
     "dimension",

@@ -21,7 +21,7 @@ from perfmodel.expressions.evaluating import checked_input, checked_number, eval
 from perfmodel.expressions.generating import kernel_of
 from perfmodel.expressions.lowering import lowered
 from perfmodel.expressions.steps import Tape
-from perfmodel.expressions.symbols import dims, symbol_name
+from perfmodel.expressions.symbols import by_name, dims, symbol_name
 
 Formula = Any  # an int, a sympy expression, or a mapping from names to those
 
@@ -85,6 +85,11 @@ class Compiled:
         """
         return tuple(symbol.name for symbol in self.arguments)
 
+    def _repr_latex_(self) -> str:
+        parts = [sympy.latex(each) if self.single else f"\\text{{{name}}} = {sympy.latex(each)}"
+                 for name, each in self.formulas]  # fmt: skip
+        return "$" + ",\\ ".join(parts) + "$"
+
     @property
     def source(self) -> str:
         """The numpy code that runs on a block of points when every symbol varies, for the curious.
@@ -135,6 +140,7 @@ class Compiled:
         return results[0] if self.single else dict(zip((name for name, _ in self.formulas), results, strict=True))
 
     def _given(self, values: Mapping[Any, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+        values = by_name(values)
         if values is not None and not isinstance(values, Mapping):
             raise LabelError(f"evaluate: values come by name, as {self._call()}, not {type(values).__name__}")
         given: dict[str, Any] = {}

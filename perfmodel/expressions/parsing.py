@@ -64,8 +64,18 @@ def parse_size(text: str, what: str = "size") -> Size:
     (3*h, 1024, ceiling(n/128))
     """
     tree = parse_tree(text, what)
+    return guarded(lambda: Sizes(str.strip(text), what).read(tree), text, what)
+
+
+def guarded(read: Callable[[], Any], text: str, what: str) -> Any:
+    """What reading a text gives; whatever goes wrong in it is an ``ExpressionError`` that shows the text.
+
+    >>> guarded(lambda: [1][2], "m", "size")
+    Traceback (most recent call last):
+    perfmodel.errors.ExpressionError: size = 'm': not readable (list index out of range)
+    """
     try:
-        return _Sizes(str.strip(text), what).read(tree)
+        return read()
     except DimensionError as error:
         raise ExpressionError(f"{what} = {_shown(text)}: {error}") from None
     except PerfModelError:
@@ -73,20 +83,31 @@ def parse_size(text: str, what: str = "size") -> Size:
     except RecursionError:
         raise ExpressionError(f"{what} = {_shown(text)}: nested too deeply") from None
     except Exception as error:  # sympy's own, of many kinds: none may reach the user
-        raise ExpressionError(f"{what} = {_shown(text)}: no size ({error})") from error
+        raise ExpressionError(f"{what} = {_shown(text)}: not readable ({error})") from error
 
 
 def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
 
 
-class _Sizes:
-    """Reads a syntax tree as a size."""
+class Sizes:
+    """Reads a syntax tree as a size.
+
+    >>> Sizes("3*h", "size").read(parse_tree("3*h", "size"))
+    3*h
+    """
+
+    kind, numbers = "size", "whole numbers"
 
     def __init__(self, text: str, what: str) -> None:
         self.text, self.what = text, what
 
     def read(self, node: ast.expr) -> Any:
+        """What a part of the text stands for, limited in size.
+
+        >>> Sizes("4", "size").read(parse_tree("4", "size"))
+        4
+        """
         return self._limited(as_size(self._read(node)))
 
     def _read(self, node: ast.expr) -> Any:
@@ -151,7 +172,7 @@ class _Sizes:
     def _refused(self, node: ast.expr) -> ExpressionError:
         piece = ast.get_source_segment(self.text, node) or type(node).__name__
         return self._error(
-            f"{_shown(piece)} is not allowed in a size; write names, whole numbers, "
+            f"{_shown(piece)} is not allowed in a {self.kind}; write names, {self.numbers}, "
             "+ - * / // % **, ceil, floor, ceil_div, min, max"
         )
 

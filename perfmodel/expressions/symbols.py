@@ -217,3 +217,17 @@ def _real(value: Any, name: str) -> Any:
         return value
     checked = positive_real(value, name)
     return value if isinstance(value, (int, Fraction, sympy.Rational)) else checked
+
+
+def by_name(values: Any) -> Any:
+    """The columns of a pandas DataFrame, or the entries of a Series, by name; anything else as it is.
+
+    >>> from pandas import DataFrame, Series
+    >>> by_name(DataFrame({"n": [64, 128]})), by_name(Series({"n": 64})), by_name({"n": 3})
+    ({'n': array([ 64, 128])}, {'n': 64}, {'n': 3})
+    """
+    if hasattr(values, "columns") and hasattr(values, "iloc"):
+        return {name: values[name].to_numpy() for name in values.columns}
+    if hasattr(values, "index") and hasattr(values, "iloc"):
+        return values.to_dict()
+    return values

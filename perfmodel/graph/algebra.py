@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.errors import DimensionError
+from perfmodel.shown import Shown
 
 _INFINITE = (float("inf"), float("-inf"))
 
 
-class Algebra:
+class Algebra(Shown):
     """Arithmetic operators for a class that says how a map is made.
 
     >>> class Text(Algebra):

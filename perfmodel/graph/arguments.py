@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from perfmodel.errors import LabelError
+from perfmodel.expressions import by_name
 
 
 def names_given(given: object, what: str) -> tuple[str, ...]:
@@ -34,6 +35,7 @@ def mapping_given(given: object, what: str, example: str) -> dict[Any, Any]:
     """
     if given is None:
         return {}
+    given = by_name(given)
     if not isinstance(given, Mapping):
         raise LabelError(f"{what}: expected a mapping such as {example}, got {str(given)[:80]}")
     return dict(given)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from perfmodel.expressions import Size
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.tilings import Tiling
+from perfmodel.shown import Shown
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+@dataclass(frozen=True, slots=True, repr=False)
+class Kernel(Shown):
     """Ops launched together, how often they run, and the section of the program they stand in.
 
     ``fuse`` never merges kernels of different sections: a section ends where values must be complete
@@ -57,3 +58,8 @@ class Kernel:
         ()
         """
         return tuple(dict.fromkeys([op.stage or op.name for op in self.ops]))
+
+    def __repr__(self) -> str:
+        often = "" if self.repeat == 1 else f", {self.repeat} times"
+        ops = ", ".join([op.name for op in self.ops]) or "none"
+        return f"kernel {self.name}: ops {ops}{often}\n# reads {', '.join(self.needed)}; makes {', '.join(self.made)}"

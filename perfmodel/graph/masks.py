@@ -31,6 +31,7 @@ from perfmodel.expressions import (
 )
 from perfmodel.graph.bands import at_most, band_pairs, chunk_pairs, greatest, least, positive_part
 from perfmodel.graph.mask_fields import check_names, checked_place, checked_reach
+from perfmodel.shown import Shown
 
 if TYPE_CHECKING:
     import numpy
@@ -39,7 +40,7 @@ LARGEST_ARRAY = 2**32  # elements of a boolean array, a byte each: 4 GiB
 
 
 @dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(Shown):
     """A band, chunks or both over two labels. Sizes are ints, symbols or text such as ``"w - 1"``.
 
     ``left`` keys are visible before the row's own position and ``right`` after it (None: all);

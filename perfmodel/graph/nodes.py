@@ -18,6 +18,7 @@ from perfmodel.graph.functions import function as known_function
 from perfmodel.graph.indexing import Affine, Axis, Index, checked_label, checked_name, checked_shift, distinct, renamed
 from perfmodel.graph.masks import Mask
 from perfmodel.graph.merging import accumulator, check_unmasked, merged_axes, merged_format, merged_mask
+from perfmodel.graph.op_words import Written
 from perfmodel.graph.operands import Given, Scalar
 from perfmodel.graph.paddings import Bound, Padding
 from perfmodel.number_formats import Format, format
@@ -171,8 +172,8 @@ class Access:
     index: tuple[Index, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+@dataclass(frozen=True, slots=True, repr=False)
+class Op(Written):
     """One operation: its space, what it reads, the tensor that it writes, and its arithmetic.
 
     ``kind`` is "map", "reduce", "contract" or "opaque"; ``function`` says what is applied, reduced by,

@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
-
-import sympy
+from typing import Any
 
 from perfmodel.errors import PerfModelError
-from perfmodel.expressions import as_expression
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict
+from perfmodel.shown import Shown
 
 
-class Answer:
+class Answer(Shown):
     """A result that shows the expression that makes it with what matters as comments, its working, and plain data.
 
     A result has ``made`` (the expression), ``comments`` and ``working`` (lines), and where one figure can be a formula,
@@ -28,7 +26,6 @@ class Answer:
     """
 
     __slots__ = ()
-    _figure: ClassVar[str] = ""
 
     @property
     def made(self) -> str:
@@ -89,15 +86,6 @@ class Answer:
 
     def __repr__(self) -> str:
         return "\n".join([self.made, *[f"# {line}" for line in self.comments()]])
-
-    def _repr_html_(self) -> str:
-        return Text(repr(self))._repr_html_()
-
-    def _repr_latex_(self) -> str | None:
-        if not self._figure:
-            return None
-        name = self._figure.replace("_", " ")
-        return f"$\\text{{{name}}} = {sympy.latex(as_expression(getattr(self, self._figure)))}$"
 
 
 def _figures(record: Any) -> Iterator[tuple[str, Any]]:

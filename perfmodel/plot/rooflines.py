@@ -94,7 +94,7 @@ def _roof(drawn: Any, chip: Machine, kind: str, span: tuple[float, float], place
     low, high = span
     drawn.plot([low, ridge, high], [low * peak / ridge, peak, peak], color=colour(place), linewidth=2, label=chip.name)
     drawn.annotate(f"ridge {ridge:.3g} FLOP/B", (1.0, peak), xycoords=drawn.get_yaxis_transform(), ha="right",
-                   textcoords="offset points", xytext=(0, 6), fontsize=TEXT - 2, color=colour(place))  # fmt: skip
+                   textcoords="offset points", xytext=(0, 9), fontsize=TEXT - 2, color=colour(place))  # fmt: skip
     for name, total in _level_rates(chip) if levels else ():
         edge = peak / total  # at least _SPAN times low
         drawn.plot([low, edge], [low * total, peak], color=colour(place), linewidth=1, linestyle="--")

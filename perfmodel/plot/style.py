@@ -32,8 +32,8 @@ def marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-def axes(ax: Any, verb: str) -> Any:
-    """The Axes to draw in: those given, or new ones.
+def axes(ax: Any, verb: str, height: float = 5) -> Any:
+    """The Axes to draw in: those given, or new ones of a height in inches.
 
     >>> axes(None, "roofline").name
     'rectilinear'
@@ -43,7 +43,7 @@ def axes(ax: Any, verb: str) -> Any:
             from matplotlib import pyplot
         except ImportError:
             raise PerfModelError(f"{verb}: drawing needs matplotlib: pip install 'perfmodel[plot]'") from None
-        return pyplot.subplots(figsize=(8, 5), layout="constrained")[1]
+        return pyplot.subplots(figsize=(8, height), layout="constrained")[1]
     if not (hasattr(ax, "plot") and hasattr(ax, "get_xlim")):
         raise PerfModelError(f"{verb}: ax={ax!r}: expected the Axes of matplotlib")
     return ax

@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from perfmodel.graph.intervals import Interval
+from perfmodel.shown import Shown
 
 Numbers = dict[str, int]
 
 
 @dataclass
-class Counts:
+class Counts(Shown):
     """What a run loaded, stored (elements by tensor) and did (operations by unit).
 
     >>> Counts().loads["x"]

@@ -19,20 +19,53 @@ from perfmodel.graph.repeating import carried
 from perfmodel.graph.resizing import valid_axes, valid_shape
 from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import Tiling
+from perfmodel.showing import Text
+from perfmodel.shown import Explained
 from perfmodel.simulation.ledgers import Counts, Ledger
 from perfmodel.simulation.looping import Looping
 from perfmodel.simulation.nests import block_run
 from perfmodel.simulation.rounding import Rounding
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Explained):
     """A run: the outputs' values, what was loaded and stored (elements), what was done, and what was watched."""
 
     values: dict[str, Any]
     counts: Counts
     watched: list[tuple[dict[str, int], str, Any]] = field(default_factory=list)
     levels: dict[str, Counts] = field(default_factory=dict)  # by the level that serves; "memory" is ``counts``
+
+    def explain(self) -> Text:
+        """What was loaded and stored by tensor, what was done by unit, and the shapes of the values.
+
+        >>> import numpy as np
+        >>> from perfmodel import matmul
+        >>> simulate(matmul(2, 2, 2), {"A": np.eye(2)[None], "B": np.ones((1, 2, 2))}).explain()
+        simulation: values C (1, 2, 2)
+          loads       A 4, B 4
+          stores      C 4
+          operations  matrix 16
+        """
+        rows = [(name, getattr(self.counts, name)) for name in ("loads", "stores", "operations")]
+        lines = [
+            f"  {name:10}  {', '.join([f'{key} {count}' for key, count in found.items()])}" for name, found in rows
+        ]
+        return Text("\n".join([repr(self), *lines]))
+
+    def __eq__(self, other: object) -> bool:
+        import numpy
+
+        if not isinstance(other, Simulation):
+            return NotImplemented
+        if (self.counts, self.levels, list(self.values)) != (other.counts, other.levels, list(other.values)):
+            return False
+        return all(numpy.array_equal(each, other.values[name], equal_nan=True) for name, each in self.values.items())
+
+    __hash__ = None  # type: ignore[assignment]  # as the arrays that it holds
+
+    def __repr__(self) -> str:
+        return f"simulation: values {', '.join([f'{name} {each.shape}' for name, each in self.values.items()])}"
 
 
 def simulate(

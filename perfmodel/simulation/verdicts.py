@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from perfmodel.showing import Text, plain_dict
+from perfmodel.shown import Explained
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Explained):
     """What a check saw: whether values and counts are equal, at which sizes, and what differs.
 
     With rounding, values are equal that differ by no more than their formats explain; ``errors`` then has, for each
@@ -23,9 +24,9 @@ class Check:
 
     values_equal: bool
     counts_equal: bool
-    sizes: dict[str, int]
+    sizes: dict[str, int] = field(hash=False)
     differences: tuple[str, ...] = ()
-    errors: dict[str, tuple[float, float]] = field(default_factory=dict)
+    errors: dict[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     def __bool__(self) -> bool:
         return self.values_equal and self.counts_equal
@@ -64,6 +65,3 @@ class Check:
         at = " ".join(f"{label}={extent}" for label, extent in self.sizes.items() if extent != 1)
         free = [f"no bound on {name}" for name, (_, bound) in self.errors.items() if bound == math.inf]
         return "\n".join([f"{', '.join(said)} (at {at})", *[f"# {text}" for text in (*self.differences, *free)]])
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()

@@ -9,9 +9,9 @@ import sympy
 
 from perfmodel.errors import SolveError, did_you_mean, listed
 from perfmodel.expressions import dimension
+from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format
-from perfmodel.solving.relations import Relation
 from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
 from perfmodel.transforms import cast
 

@@ -13,12 +13,13 @@ from typing import Any
 import sympy
 
 from perfmodel.expressions import as_expression, is_concrete
+from perfmodel.expressions.conditions import relation_of
+from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common, joined, without
-from perfmodel.solving.relations import Relation, relation_of
-from perfmodel.solving.solutions import CLOSED, Solution, whole_answer
+from perfmodel.solving.solutions import ALGEBRA, CLOSED, Solution, whole_answer
 
 _MOST_ANEW = 256
 
@@ -52,32 +53,40 @@ def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
     >>> steady("solve(...)", Relation(sympy.S(3), "<=", sympy.S(4)), n).intervals
     ((1, None),)
     """
-    intervals = ((1, None),) if relation.holds(relation.difference) else ()
-    answer = whole_answer(unknown, intervals)
-    return Solution(
-        made, unknown, relation, CLOSED, intervals, (), answer, f"{relation} nowhere" if not intervals else ""
-    )
+    if relation.difference.free_symbols:  # it is left to the others
+        return Solution(made, unknown, relation, ALGEBRA, expression=relation.as_sympy())
+    holds = relation.holds(relation.difference)
+    reason = "" if holds else f"{relation} nowhere"
+    if not unknown.is_integer:
+        everywhere = ((sympy.S.Zero, sympy.oo),) if holds else ()
+        return Solution(made, unknown, relation, CLOSED, everywhere, (), sympy.true if holds else sympy.false, reason)
+    intervals = ((1, None),) if holds else ()
+    return Solution(made, unknown, relation, CLOSED, intervals, (), whole_answer(unknown, intervals), reason)
 
 
-def within_domain(found: Solution, program: Program, holds: Callable[[int], bool], tried: Intervals) -> Solution:
-    """A solution of a program's formulas, where they hold; elsewhere each value is counted anew by ``holds``.
+def within_domain(
+    found: Solution, programs: Sequence[Program], holds: Callable[[int], bool], tried: Intervals
+) -> Solution:
+    """A solution of the formulas of some programs, where they hold; elsewhere each value is counted anew by ``holds``.
 
     >>> from perfmodel import dims, matmul, solve, tile
     >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
     >>> solve(tiled, dims("n"), where="footprint_bytes == 6144").intervals  # 3 * 32^2 * 2, no loop
     ((32, 32),)
     """
-    exist, granted = sizes_exist(program), taken_for_granted(program)
+    exist, granted = ([each for program in programs for each in of(program)] for of in (sizes_exist, taken_for_granted))
     if not exist and not granted:
         return found
-    if not found.unknown.is_integer or found.method == "algebra":
+    if not found.unknown.is_integer or found.method == ALGEBRA:
         return replace(found, given=(*found.given, *(each.as_sympy() for each in (*exist, *granted))))
     sizes = common(tried, where_all(exist, found.unknown))
     trusted = where_all(granted, found.unknown)
     beyond = without(sizes, trusted)
     intervals, given = common(found.intervals, common(sizes, trusted)), ()
     if beyond:
-        anew = _anew(beyond, holds, in_size=any(_has(size, found.unknown) for size in program.labels.values()))
+        anew = _anew(
+            beyond, holds, in_size=any(_has(size, found.unknown) for each in programs for size in each.labels.values())
+        )
         given = () if anew is not None else tuple(each.as_sympy() for each in granted)
         intervals = joined(sorted([*intervals, *(anew or ())]))
     reason = "" if intervals else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"

@@ -8,9 +8,8 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError
-from perfmodel.solving.relations import Relation
+from perfmodel.expressions.relations import CLOSE, Relation
 
-CLOSE = sympy.Rational(1, 10**12)  # sides that differ by less, for their size, are equal in floats
 _MOST_TERMS = 2**17
 
 

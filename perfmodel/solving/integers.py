@@ -14,12 +14,12 @@ import sympy
 
 from perfmodel.errors import PerfModelError, SolveError
 from perfmodel.expressions import LARGEST_SIZE, compile_formula
-from perfmodel.solving.exactly import CLOSE, difference_at, holds_at
+from perfmodel.expressions.relations import CLOSE, Relation
+from perfmodel.solving.exactly import difference_at, holds_at
 from perfmodel.solving.pieces import pieces_of, poles, roots
-from perfmodel.solving.relations import Relation
 
 MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
-MOST_SUMMED = 2_000  # values of a formula with sums over blocks, each summed term by term
+MOST_SUMMED = 2**16  # values of a formula with sums over blocks, each with as many terms as there are blocks
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
 
@@ -83,10 +83,11 @@ def joined(runs: Iterable[tuple[int, int | None]]) -> Intervals:
     """
     found: list[tuple[int, int | None]] = []
     for first, last in runs:
-        if found and found[-1][1] is not None and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], last)
-        else:
+        end = found[-1][1] if found else 0
+        if not found or (end is not None and first > end + 1):
             found.append((first, last))
+        elif end is not None:
+            found[-1] = (found[-1][0], None if last is None else max(end, last))
     return tuple(found)
 
 
@@ -165,10 +166,15 @@ def without(ones: Intervals, others: Intervals) -> Intervals:
     >>> without(((1, None),), ((5, 8), (10, None)))
     ((1, 4), (9, 9))
     """
+    gaps: list[tuple[int, int | None]] = []
+    start: int | None = 1
     for first, last in others:
-        below: Intervals = ((1, first - 1),) if first > 1 else ()
-        ones = common(ones, below if last is None else (*below, (last + 1, None)))
-    return ones
+        if start is not None and start < first:
+            gaps.append((start, first - 1))
+        start = None if last is None or start is None else last + 1
+    if start is not None:
+        gaps.append((start, None))
+    return common(ones, tuple(gaps))
 
 
 def common(ones: Intervals, others: Intervals) -> Intervals:
@@ -177,13 +183,28 @@ def common(ones: Intervals, others: Intervals) -> Intervals:
     >>> common(((1, 4), (9, None)), ((3, 10),))
     ((3, 4), (9, 10))
     """
-    found = []
-    for first, last in ones:
-        for start, stop in others:
-            high = last if stop is None else stop if last is None else min(last, stop)
-            if high is None or max(first, start) <= high:
-                found.append((max(first, start), high))
+    found, one, other = [], 0, 0
+    while one < len(ones) and other < len(others):
+        (first, last), (start, stop) = ones[one], others[other]
+        high = last if stop is None else stop if last is None else min(last, stop)
+        if high is None or max(first, start) <= high:
+            found.append((max(first, start), high))
+        if high is None or (last == high and stop == high):
+            one, other = one + 1, other + 1
+        elif last == high:
+            one += 1
+        else:
+            other += 1
     return tuple(found)
+
+
+def merged(several: Iterable[Intervals]) -> list[tuple[int, int | None]]:
+    """The intervals of several answers, ascending.
+
+    >>> merged([((1, 4), (9, None)), ((3, 10),)])
+    [(1, 4), (3, 10), (9, None)]
+    """
+    return sorted([each for intervals in several for each in intervals], key=lambda each: each[0])
 
 
 def by_trying(relation: Relation, unknown: sympy.Symbol, values: Any) -> Intervals:
@@ -207,7 +228,6 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     exactly = _exactly(relation, unknown)
     if relation.difference.has(sympy.Sum):
         _few(relation, unknown, len(tried), MOST_SUMMED)
-        return numpy.array([exactly(value) for value in tried.tolist()])
     try:
         found = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown])({unknown: tried})
     except PerfModelError as error:
@@ -234,7 +254,7 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
 def _few(relation: Relation, unknown: sympy.Symbol, count: int, most: int) -> None:
     if count > most:
         raise SolveError(
-            f"solve: {relation}: {count} values of {unknown} need exact numbers, one by one; at most {most} are tried: "
+            f"solve: {relation}: {count} values of {unknown} are tried one by one; at most {most} can be: "
             "within=(least, most) gives a smaller range"
         )
 

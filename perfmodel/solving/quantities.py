@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import sympy
@@ -13,16 +13,13 @@ from perfmodel.catalogue import Machine
 from perfmodel.errors import MachineError, SolveError
 from perfmodel.estimation import Estimate, estimate
 from perfmodel.estimation.kernels import KernelEstimate
+from perfmodel.estimation.words import COUNTS, FACTS, RATES, fact
 from perfmodel.expressions import Size
+from perfmodel.expressions.conditions import unknown_word
+from perfmodel.expressions.relations import Relation, exact
 from perfmodel.graph.programs import Program
-from perfmodel.solving.relations import Relation, exact
 
-COUNTED = (
-    "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
-    "intensity", "footprint_bytes", "memory_bytes",
-)  # fmt: skip
-ESTIMATED = ("time_s", "flops_per_s", "bytes_per_s", "fraction_of_peak", "fraction_of_bandwidth")
-FACTS = ("capacity_bytes", "bandwidth_bytes_per_s", "units", "tdp_w")
+BESIDE = "beside_"  # in front of the quantities of another program
 
 
 def quantities(program: Program, chip: Machine | None, prefix: str = "") -> dict[str, Callable[[], Any]]:
@@ -32,11 +29,11 @@ def quantities(program: Program, chip: Machine | None, prefix: str = "") -> dict
     >>> quantities(matmul("n", "n", "n"), None)["flops"]()
     2*n**3
     """
-    found: dict[str, Callable[[], Any]] = {f"{prefix}{name}": _getter(program, name) for name in COUNTED}
+    found: dict[str, Callable[[], Any]] = {f"{prefix}{name}": _getter(program, name) for name in COUNTS}
     if chip is None:
         return found
     held = _Ideal(program, chip)
-    found |= {f"{prefix}{name}": _getter(held, name) for name in ESTIMATED}
+    found |= {f"{prefix}{name}": _getter(held, name) for name in RATES}
     return found | {name: _fact(chip, name) for name in FACTS}
 
 
@@ -45,13 +42,37 @@ def _getter(owner: Any, name: str) -> Callable[[], Any]:
 
 
 def _fact(chip: Machine, name: str) -> Callable[[], Any]:
-    def look() -> Any:
-        value = getattr(chip, name)
-        if value is None:
-            raise MachineError(f"solve: {chip.name} lists no {name}; machine.replace({name}=...) gives one")
-        return value
+    return lambda: fact(chip, name)
 
-    return look
+
+def words(program: Program, chip: Machine | None) -> dict[str, Callable[[], Any]]:
+    """The quantities, and the symbols that are no dimensions (a bandwidth, a peak), by name.
+
+    >>> from perfmodel import Machine, matmul, reals
+    >>> words(matmul(8, 8, 8), Machine(peak=1, bandwidth_bytes_per_s=reals("b")))["b"]()
+    b
+    """
+    facts = [] if chip is None else [peak.flops_per_s for peak in chip.peaks]
+    facts += [] if chip is None else [chip.bandwidth_bytes_per_s, chip.capacity_bytes]
+    symbols = {each for value in facts for each in getattr(value, "free_symbols", ())}
+    return {each.name: _constant(each) for each in symbols if not each.is_integer} | quantities(program, chip)
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def check_words(relation: Relation, known: Collection[sympy.Symbol], names: Collection[str]) -> None:
+    """``ExpressionError`` for a word of a condition that is neither a symbol of the question nor a quantity.
+
+    >>> from perfmodel.expressions.conditions import relation_of
+    >>> check_words(relation_of("foo <= 3"), [], ["flops", "bytes"])
+    Traceback (most recent call last):
+    perfmodel.errors.ExpressionError: solve: where: no quantity 'foo'; there are flops, bytes
+    """
+    strange = sorted({each.name for each in relation.difference.free_symbols} - {each.name for each in known})
+    if strange:
+        raise unknown_word(strange[0], "solve", names)
 
 
 class _Ideal:

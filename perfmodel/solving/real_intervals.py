@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy
 
+from perfmodel.expressions.relations import Relation
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.integers import edges_of
 from perfmodel.solving.pieces import between
-from perfmodel.solving.relations import Relation
 
 RealIntervals = tuple[tuple[Any, Any], ...]
 

@@ -9,17 +9,19 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError
+from perfmodel.expressions.relations import Relation
 from perfmodel.showing import Text, plain, plain_dict
-from perfmodel.solving.relations import Relation
+from perfmodel.shown import Explained
 
 _MOST_WRITTEN = 8  # intervals that are shown one by one
 _MOST_SORTED = 256  # intervals whose relations sympy puts in its order
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
+DOUBLING = "search by doubling"  # exhaustive to the end of a range, and on by powers of two
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Solution:
+class Solution(Explained):
     """The values of one unknown for which a relation holds.
 
     ``intervals`` are first and last value (None is without end, or above 0 for a real unknown), ``values`` the real
@@ -35,7 +37,7 @@ class Solution:
 
     made: str
     unknown: sympy.Symbol
-    relation: Relation
+    relation: Any  # a comparison, or several joined
     method: str
     intervals: tuple[tuple[Any, Any], ...] = ()
     values: tuple[Any, ...] = ()
@@ -91,9 +93,6 @@ class Solution:
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
 
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
-
     @property
     def answer(self) -> str:
         """The answer in words: where the relation holds, or why nowhere.
@@ -104,11 +103,12 @@ class Solution:
         """
         if not self:
             return self.reason
-        if len(self.intervals) <= _MOST_WRITTEN:
+        if not self.intervals:
             return str(self.expression)
-        shown = [str(_between(self.unknown, *each)) for each in self.intervals[:3]]
-        last = _between(self.unknown, *self.intervals[-1])
-        return f"{' | '.join(shown)} | ... | {last}: {len(self.intervals)} intervals"
+        written = [_written(self.unknown, *each, self.expression) for each in self.intervals]
+        if len(written) <= _MOST_WRITTEN:
+            return " or ".join(written)
+        return f"{' or '.join(written[:3])} or ... or {written[-1]}: {len(written)} intervals"
 
     @property
     def how(self) -> str:
@@ -118,7 +118,11 @@ class Solution:
         >>> solve("n == 64*ceil(n/64)", "n", within=(1, 200)).how
         'exhaustive search of 1 .. 200'
         """
-        return self.method + ("" if self.searched is None else f" of {self.searched[0]} .. {self.searched[1]}")
+        if self.searched is None:
+            return self.method
+        ranged = f" of {self.searched[0]} .. {self.searched[1]}"
+        word = EXHAUSTIVE if EXHAUSTIVE in self.method else DOUBLING
+        return self.method.replace(word, word + ranged, 1) if word in self.method else self.method + ranged
 
     def explain(self) -> Text:
         """The relation, where its two sides are equal, where it holds, and how that was found.
@@ -131,7 +135,7 @@ class Solution:
           answer    n >= 886
           method    closed form
         """
-        lines: list[tuple[str, Any]] = [("holds", self.relation)] if self.relation.difference.free_symbols else []
+        lines: list[tuple[str, Any]] = [("holds", self.relation)] if _speaks(self.relation) else []
         if self.values:
             lines.append(("equal at", ", ".join(f"{self.unknown} = {_short(each)}" for each in self.values)))
         lines.append(("answer", self.answer))
@@ -165,6 +169,29 @@ class Solution:
     def __repr__(self) -> str:
         given = f", given {' and '.join(map(str, self.given))}" if self.given else ""
         return f"{self.made}\n# {self.answer}; {self.how}{given}"
+
+
+def _written(unknown: sympy.Symbol, low: Any, high: Any, expression: Any) -> str:
+    """An interval as one writes it: ``n = 8``, ``n <= 8``, ``3 < b <= 8``."""
+    if low == high:
+        return f"{unknown} = {low}"
+    whole = unknown.is_integer
+    above = "" if low == (1 if whole else 0) else f"{low} {'<=' if whole or _holds(expression, unknown, low) else '<'} "
+    ends = high is None or high is sympy.oo
+    below = "" if ends else f" {'<=' if whole or _holds(expression, unknown, high) else '<'} {high}"
+    if above and not below:
+        return f"{unknown} {above.split()[-1].replace('<', '>')} {low}"
+    return f"{above}{unknown}{below}" if below else f"every {unknown}"
+
+
+def _holds(expression: Any, unknown: sympy.Symbol, value: Any) -> bool:
+    """Whether a real answer holds the end of one of its intervals."""
+    return bool(expression.xreplace({unknown: value}) == sympy.true)
+
+
+def _speaks(relation: Any) -> bool:
+    """Whether a relation is worth a line: where it holds symbols."""
+    return not isinstance(relation, Relation) or bool(relation.difference.free_symbols)
 
 
 def _short(value: Any) -> str:

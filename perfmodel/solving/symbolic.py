@@ -12,7 +12,7 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError
-from perfmodel.solving.relations import Relation
+from perfmodel.expressions.relations import Relation
 
 _TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 

@@ -7,6 +7,7 @@ candidates, those that rank best in a rough estimate (all effects, at a tile of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveE
 from perfmodel.estimation import estimate_many
 from perfmodel.estimation.names import names_of
 from perfmodel.estimation.symbolic import with_symbols
+from perfmodel.estimation.words import COUNTS, FACTS, fact
 from perfmodel.expressions import compile_formula, dimension
 from perfmodel.graph.programs import Program
 from perfmodel.suggesting.candidates import Grid, grid_of
@@ -26,7 +28,6 @@ from perfmodel.suggesting.suggestions import Asked, Suggestion, Suggestions
 FULL = 50_000
 _ROUGH_TILE = (128, 128)
 _BLOCK = 8192
-_COUNTS = ("flops", "macs", "bytes", "bytes_read", "bytes_written", "memory_bytes")
 
 
 def suggest(
@@ -44,13 +45,14 @@ def suggest(
     ``wanted`` names symbols of the program (or labels, where it holds ints): a size, of which all within a share
     ``within`` are tried (by name too: ``{"h": 0.1}``, and 0.05 of the others), or several sizes to try. Several names
     are searched jointly. ``program`` may be a function of the names, which is called with symbols. ``where`` keeps
-    candidates: text of comparisons with ``+ - * / // % **`` of the sizes, flops, bytes and memory_bytes
-    (``"h % (8*heads) == 0 and 12*32*h*h <= 7e9"``), a function of arrays by name, or several of these.
+    candidates, as it asks in ``solve``: comparisons of the sizes, of counts (flops, memory_bytes, ...) and of facts of
+    each machine (``"h % (8*heads) == 0 and memory_bytes <= capacity_bytes"``), a function of arrays by name, or
+    several of these.
 
     Suggestions rank by the throughput gained over what is wanted, less half the distance; a name with several sizes
     has no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates those are
     estimated in full that rank best at a tile of 128 x 128. ``SolveError`` where nothing is left, with what each
-    condition leaves; ``LabelError`` for unknown names.
+    condition leaves; ``LabelError`` for unknown sizes, ``ExpressionError`` for unknown words of a condition.
 
     >>> from perfmodel import matmul
     >>> found = suggest(matmul(8192, 50257, 4096), "a100-sxm-80gb", n=50257)
@@ -65,8 +67,7 @@ def suggest(
         raise PerfModelError(f"suggest: top={top!r}: expected how many suggestions are wanted")
     asked = Asked(made, chips, names_of(effects), known_protocol(protocol))
     grid = grid_of(wanted, within)
-    counts = {name: getattr(made, name) for name in _COUNTS}
-    conditions = conditions_of(where, dict.fromkeys(wanted) | counts)
+    conditions = conditions_of(where, wanted, [_words(made, each, wanted) for each in chips])
     sizes = _allowed(grid, conditions)
     return _found(asked, grid, sizes, top)
 
@@ -94,6 +95,13 @@ def _program(given: Any, wanted: Mapping[str, Any]) -> Program:
             f"suggest: {listed(missing)} of {program.name} has no size{near}; want one, or bind it by at()"
         )
     return program
+
+
+def _words(program: Program, chip: Machine, wanted: Iterable[str]) -> dict[str, Callable[[], Any]]:
+    """The counts and the machine's facts that a condition may name; names of sizes stand for the sizes."""
+    counts: dict[str, Callable[[], Any]] = {name: partial(getattr, program, name) for name in COUNTS}
+    facts: dict[str, Callable[[], Any]] = {name: partial(fact, chip, name, "suggest") for name in FACTS}
+    return {name: look for name, look in (counts | facts).items() if name not in wanted}
 
 
 def _several(on: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from perfmodel.catalogue import Machine
 from perfmodel.estimation import Estimate, estimate
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Table, Text, percent, plain_dict, quantity
+from perfmodel.shown import Explained, Shown
 from perfmodel.suggesting.reasons import reasons
 
 
@@ -29,7 +30,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class Suggestion(Explained):
     """Sizes, and what they are worth: seconds and throughput on each machine, beside those of the sizes wanted.
 
     >>> from perfmodel import matmul, suggest
@@ -38,7 +39,7 @@ class Suggestion:
     ({'n': 1792}, True)
     """
 
-    sizes: dict[str, int]
+    sizes: dict[str, int] = field(hash=False)
     times_s: tuple[float, ...]
     work: int
     gain: float
@@ -92,6 +93,18 @@ class Suggestion:
         found = [reasons(self.asked.program, self.sizes, each) for each in self.estimates]
         return tuple(dict.fromkeys([text for each in found for text in each]))
 
+    def explain(self) -> Text:
+        """The sizes, what they are worth on each machine, and which quanta they meet.
+
+        >>> from perfmodel import matmul, suggest
+        >>> print(suggest(matmul(1792, "n", 1792), "a100-sxm-80gb", n=1792).wanted.explain().splitlines()[0])
+        n=1792: 1 x the throughput, 0 % away
+        """
+        head = f"{_sizes(self)}: {self.gain:.3g} x the throughput, {percent(self.distance)} away"
+        times = zip(self.asked.machines, self.times_s, strict=True)
+        lines = [*[f"{chip.name}: {quantity(seconds, 's')}" for chip, seconds in times], *self.why]
+        return Text("\n".join([head, *[f"  {line}" for line in lines]]))
+
     def to_dict(self) -> dict[str, Any]:
         """The suggestion as plain data.
 
@@ -113,7 +126,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Suggestions:
+class Suggestions(Shown):
     """The sizes suggested, best first; ``wanted`` is what was asked for.
 
     There are two Pareto fronts against throughput, of all that were estimated: ``front`` has those that nothing as

@@ -12,6 +12,7 @@ from perfmodel.catalogue import Machine
 from perfmodel.errors import ExpressionError, PerfModelError, did_you_mean, listed
 from perfmodel.estimation import Estimates, estimate, prepared
 from perfmodel.estimation.values import peak_seconds
+from perfmodel.estimation.words import COUNTS
 from perfmodel.expressions import as_expression, compile_formula
 from perfmodel.graph.programs import Program
 
@@ -31,10 +32,6 @@ class _Asked(Protocol):
     def schedule(self) -> str: ...
 
 
-COUNTS = (
-    "flops", "macs", "issued_flops", "bytes", "bytes_read", "bytes_written", "elements_read", "elements_written",
-    "footprint_bytes", "memory_bytes", "intensity",
-)  # fmt: skip
 TIMES = (
     "time_s", "ideal_time_s", "flops_per_s", "bytes_per_s", "bound", "is_least", "tile_m", "tile_n", "tile_splits",
     "fraction_of_peak", "fraction_of_bandwidth",

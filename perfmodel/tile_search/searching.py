@@ -17,7 +17,8 @@ from perfmodel.errors import (
 )
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.programs import Program
-from perfmodel.showing import Table as Shown, Text, percent, plain_dict, quantity
+from perfmodel.showing import Table as Printed, Text, percent, plain_dict, quantity
+from perfmodel.shown import Shown
 from perfmodel.tile_search.choices import Axis, axes_of, labels_cut, number_of, room_of
 from perfmodel.tile_search.tables import Cutter, Search, Sizes, Table, first_of, joined, kernel_alone
 from perfmodel.transforms import tile
@@ -25,7 +26,7 @@ from perfmodel.transforms.selecting import Only, checked_program, chosen
 
 
 @dataclass(frozen=True)
-class BestTiles:
+class BestTiles(Shown):
     """The best of all combinations of tile sizes; made by ``best_tiles``.
 
     ``tiles`` are the sizes by label, ``bytes`` what the whole program then moves, ``footprint_bytes`` what its
@@ -57,7 +58,7 @@ class BestTiles:
         """
         return dict(self.sizes)
 
-    def table(self) -> Shown:
+    def table(self) -> Printed:
         """The best combinations, best first.
 
         >>> from perfmodel import best_tiles, matmul
@@ -66,7 +67,7 @@ class BestTiles:
         32  32768            16384
         16  49152            12288
         """
-        return Shown("", (*[label for label, _ in self.sizes], "bytes", "footprint_bytes"), self.leading)
+        return Printed("", (*[label for label, _ in self.sizes], "bytes", "footprint_bytes"), self.leading)
 
     def explain(self) -> Text:
         """What was searched, what the best moves and holds, what the next best costs, and how it is written.

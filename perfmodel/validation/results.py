@@ -10,12 +10,13 @@ from typing import Any
 
 from perfmodel.errors import PerfModelError, did_you_mean, listed
 from perfmodel.showing import Table, Text
+from perfmodel.shown import Explained, Shown
 from perfmodel.validation.rows import Row
 from perfmodel.validation.summaries import Errors, errors_of
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer(Shown):
     """One row: its measured time and its estimate, or the reason why it has none.
 
     >>> Answer(Row.read({}), reason="chip unknown: X1").is_mapped
@@ -28,6 +29,12 @@ class Answer:
     regime: str = ""
     estimated_s: float = math.nan
     reason: str = ""
+
+    def __eq__(self, other: object) -> bool:  # a time that is missing is equal to one that is missing
+        return isinstance(other, Answer) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.row.gpu, self.row.op, self.chip, self.regime, self.reason))
 
     @property
     def is_mapped(self) -> bool:
@@ -69,7 +76,7 @@ GROUPS: dict[str, Callable[[Answer], str]] = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Validation:
+class Validation(Explained):
     """Rows with their estimates; ``errors`` sums them up by any of chip, op, dtype, regime, source, framework.
 
     >>> from pandas import DataFrame
