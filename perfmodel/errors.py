@@ -140,4 +140,5 @@ def brief(value: object) -> str:
         return f"a long {type(value).__name__}"
     except Exception:  # an object whose own text fails
         return f"<{type(value).__name__}>"
+    text = " ".join(text.split()) if "\n" in text else text  # a table stands in one line
     return text if len(text) <= 80 else text[:80] + "..."

@@ -244,6 +244,12 @@ def test_bad_input_is_refused(name: str) -> None:
         pm.suggest(**{"program": pm.matmul(64, "n", "k").at(k=64), "on": A100, "n": 1000} | change)
 
 
+def test_whole_floats_are_sizes() -> None:
+    """1000.0 is 1000."""
+    program = pm.matmul(64, "n", 64)
+    assert pm.suggest(program, A100, n=1000.0).rows == pm.suggest(program, A100, n=1000).rows
+
+
 def test_nothing_wanted_is_refused() -> None:
     """At least one size has to be named."""
     with pytest.raises(pm.DimensionError, match="no size is wanted"):
