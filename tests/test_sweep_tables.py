@@ -87,6 +87,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "series": (lambda: pm.sweep(CUBE, pandas.Series([1, 2], name="n")), pm.PerfModelError, "points = 0 1 1 2 Name: n"),
     "no whole float": (lambda: pm.sweep(CUBE, {"n": [64.0, 64.5]}), pm.DimensionError, "n = 64.5: a size"),
     "large float": (lambda: pm.sweep(CUBE, {"n": [2.0**60]}), pm.DimensionError, "at most 2^53 as a float"),
+    "large int": (lambda: pm.sweep(CUBE, {"n": [2**70, 1.0]}), pm.DimensionError, "n = 1180591620717411303424"),
     "infinite": (lambda: pm.sweep(CUBE, {"n": [float("inf")]}), pm.DimensionError, "n = inf"),
     "missing": (lambda: pm.sweep(CUBE, pandas.DataFrame({"n": [1.0, None]})), pm.DimensionError, "n holds nan"),
 }  # fmt: skip

@@ -84,7 +84,9 @@ def is_size(value: Any) -> bool:
     >>> is_size(64), is_size(64.0), is_size(64.5), is_size(2.0**60), is_size(True)
     (True, True, False, False, False)
     """
-    return type(value) is int or (type(value) is float and abs(value) <= MOST_POINTS and value.is_integer())
+    if type(value) is int:
+        return abs(value) < 2**63
+    return type(value) is float and abs(value) <= MOST_POINTS and value.is_integer()
 
 
 def _sizes(values: Any) -> Any:
