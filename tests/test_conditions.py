@@ -28,7 +28,7 @@ SQUARE = matmul(n, n, n)
         ("max(n, 7) == 7", "n <= 7"),
         ("ceil(n/4) <= 2", "n <= 8"),
         ("n**2 > 99", "n >= 10"),
-        ("1/(n - 5) >= 0.1", "(n >= 6) & (n <= 15)"),  # a pole at 5, not a root
+        ("1/(n - 5) >= 0.1", "6 <= n <= 15"),  # a pole at 5, not a root
         ("min(n, 9) >= 10", "no whole number"),
     ],
 )

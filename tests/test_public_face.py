@@ -107,7 +107,7 @@ KEYWORDS: dict[str, set[str]] = {
     "workload": {"dtype"},
     "sequence": {"join"},
     "compare": {"on"},
-    "solve": {"bound", "fits", "where", "effects", "within"},
+    "solve": {"bound", "fits", "where", "effects", "within", "beside"},
     "validate": {"without", "chips"},
     "Machine": {
         "peak", "bandwidth_bytes_per_s", "capacity_bytes", "units", "rate_per_clock", "clock_hz",

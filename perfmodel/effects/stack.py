@@ -28,7 +28,7 @@ from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
-from perfmodel.effects.tile_quantization import blocks, step_elements, steps
+from perfmodel.effects.tile_quantization import blocks, step_elements, steps, times
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import most_blocks
 
@@ -166,7 +166,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     if "k steps" in on:
         shared = resident(tile, chip.shared_bytes) if "occupancy" in on else 1.0
         found = numpy.maximum(found, least_step_s(chip, most, shared))
-    found = taken * found
+    found = times(taken, found)
     if "epilogue" in on:
         found = found + epilogue_s(tile, chip, most, shape.out_bits)
     if "power" in on:

@@ -26,7 +26,8 @@ def blocks(shape: KernelShape, tile: Tile, whole: bool = True) -> Any:
     rows, columns = _over(shape.m, tile.m), _over(shape.n, tile.n)
     if whole:
         rows, columns = rounded_up(rows), rounded_up(columns)
-    found = rows * columns if _is_one(shape.batch) else shape.batch * rows * columns
+    found = times(rows, columns)
+    found = found if _is_one(shape.batch) else shape.batch * found
     return found if _is_one(tile.splits) else found * tile.splits
 
 
@@ -57,6 +58,33 @@ def rounded_up(quotient: Any) -> Any:
     import numpy
 
     return numpy.ceil(quotient, out=quotient if isinstance(quotient, numpy.ndarray) else None)
+
+
+def times(own: Any, factor: Any) -> Any:
+    """The product; of an array that nobody else has in that array itself, where it is large enough.
+
+    >>> float(times(1.5, 2.0))
+    3.0
+    """
+    import numpy
+
+    return numpy.multiply(own, factor, out=own if _holds(own, factor) else None)
+
+
+def over(own: Any, divisor: Any) -> Any:
+    """The quotient; of an array that nobody else has in that array itself, where it is large enough.
+
+    >>> float(over(3.0, 2.0))
+    1.5
+    """
+    import numpy
+
+    return numpy.divide(own, divisor, out=own if _holds(own, divisor) else None)
+
+
+def _holds(own: Any, other: Any) -> bool:
+    """Whether an array is as large as its product with something."""
+    return getattr(own, "ndim", 0) > 0 and getattr(other, "shape", ()) in ((), own.shape)
 
 
 def _is_one(number: Any) -> bool:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.effects.tile_quantization import rounded_up
+from perfmodel.effects.tile_quantization import over, rounded_up
 
 
 def most_blocks(blocks: Any, units: Any, whole: bool = True) -> Any:
-    """The blocks of the busiest unit; without the effect the average.
+    """The blocks of the busiest unit; without the effect the average. An array of blocks is used up.
 
-    >>> float(most_blocks(120, 108)), most_blocks(54, 108, whole=False)
+    >>> float(most_blocks(120, 108)), float(most_blocks(54, 108, whole=False))
     (2.0, 0.5)
     """
-    return rounded_up(blocks / units) if whole else blocks / units
+    found = over(blocks, units)
+    return rounded_up(found) if whole else found
 
 
 def last_wave_fill(blocks: int, units: int) -> float:

@@ -26,7 +26,7 @@ def combined(made: str, condition: Joint, parts: Sequence[Solution], among: Inte
     >>> solve("n % 8 == 0 and 100 <= n < 120", "n").intervals
     ((104, 104), (112, 112))
     >>> solve("n < 8 or not n <= 30", "n").answer
-    '(n >= 31) | (n <= 7)'
+    'n <= 7 or n >= 31'
     """
     unknown = parts[0].unknown
     method = " and ".join(dict.fromkeys(each.method for each in parts))

@@ -64,15 +64,17 @@ def steady(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
     return Solution(made, unknown, relation, CLOSED, intervals, (), whole_answer(unknown, intervals), reason)
 
 
-def within_domain(found: Solution, program: Program, holds: Callable[[int], bool], tried: Intervals) -> Solution:
-    """A solution of a program's formulas, where they hold; elsewhere each value is counted anew by ``holds``.
+def within_domain(
+    found: Solution, programs: Sequence[Program], holds: Callable[[int], bool], tried: Intervals
+) -> Solution:
+    """A solution of the formulas of some programs, where they hold; elsewhere each value is counted anew by ``holds``.
 
     >>> from perfmodel import dims, matmul, solve, tile
     >>> tiled = tile(matmul("n", "n", "n"), grid={"m": 128, "n": 128}, stream={"k": 32})
     >>> solve(tiled, dims("n"), where="footprint_bytes == 6144").intervals  # 3 * 32^2 * 2, no loop
     ((32, 32),)
     """
-    exist, granted = sizes_exist(program), taken_for_granted(program)
+    exist, granted = ([each for program in programs for each in of(program)] for of in (sizes_exist, taken_for_granted))
     if not exist and not granted:
         return found
     if not found.unknown.is_integer or found.method == ALGEBRA:
@@ -82,7 +84,9 @@ def within_domain(found: Solution, program: Program, holds: Callable[[int], bool
     beyond = without(sizes, trusted)
     intervals, given = common(found.intervals, common(sizes, trusted)), ()
     if beyond:
-        anew = _anew(beyond, holds, in_size=any(_has(size, found.unknown) for size in program.labels.values()))
+        anew = _anew(
+            beyond, holds, in_size=any(_has(size, found.unknown) for each in programs for size in each.labels.values())
+        )
         given = () if anew is not None else tuple(each.as_sympy() for each in granted)
         intervals = joined(sorted([*intervals, *(anew or ())]))
     reason = "" if intervals else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"

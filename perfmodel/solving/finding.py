@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import sympy
 from perfmodel.errors import SolveError
 from perfmodel.expressions.relations import Relation
 from perfmodel.solving.exactly import difference_at, holds_at
-from perfmodel.solving.integers import by_bisection, by_pieces, by_trying, is_monotone
+from perfmodel.solving.integers import MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
 from perfmodel.solving.solutions import (
@@ -24,6 +25,8 @@ from perfmodel.solving.solutions import (
 )
 from perfmodel.solving.symbolic import by_algebra, without_positive_factors
 from perfmodel.solving.unknowns import among, range_of
+
+_FEW_SUMMED = 2**12  # the range of sums over blocks that is tried first
 
 
 def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any = None) -> Solution:
@@ -74,26 +77,42 @@ def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) ->
             if is_monotone(relation, unknown):
                 intervals, method = by_bisection(relation, unknown, least, most), MONOTONE
             else:
-                tried = range_of(within)
+                tried = range_of(within) if tried is not None else _enclosing(relation, unknown)
                 intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
     else:
         intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
     ends = searched if searched is not None else (least, most) if tried is not None else None
     nothing = "no whole number" if ends is None else f"no value of {ends[0]} .. {ends[1]}"
-    reason = "" if intervals else _never(relation, unknown, crossings, nothing)
+    reason = "" if intervals else _never(relation, unknown, crossings, nothing, ends or (1, None))
     answer = whole_answer(unknown, intervals)
     given = () if tried is None else among(unknown, tried)
     return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched, given)
 
 
-def _never(relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str) -> str:
-    """Why a relation holds nowhere: where its two sides are equal, or what they are at 1."""
+def _enclosing(relation: Relation, unknown: sympy.Symbol) -> Sequence[int]:
+    """The range to try where none is given; of sums over blocks it doubles until both answers occur at its ends."""
+    if not relation.difference.has(sympy.Sum):
+        return range_of(None)
+    most, first = _FEW_SUMMED, holds_at(relation, unknown, sympy.S.One)
+    while most < MOST_SUMMED and by_trying(relation, unknown, [1, most]) == (((1, most),) if first else ()):
+        most *= 2
+    return range_of((1, most))
+
+
+def _never(
+    relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str, ends: tuple[Any, Any] = (1, None)
+) -> str:
+    """Why a relation holds nowhere: where its two sides are equal, or what they are at the ends of the range."""
     if crossings:
         where = ", ".join(f"{unknown} = {float(each):.4g}" for each in crossings)
         return f"{nothing} satisfies {relation}: its sides are equal at {where}, and not beyond"
-    at = sympy.S.One
-    sides = [difference_at(Relation(side, "==", sympy.S.Zero), unknown, at) for side in (relation.left, relation.right)]
-    if None in sides:
-        return f"{nothing} satisfies {relation}"
-    left, right = (float(side) for side in sides)
-    return f"{nothing} satisfies {relation}: at {unknown} = 1 the sides are {left:.4g} and {right:.4g}"
+    said = [_sides_at(relation, unknown, end) for end in ends if end is not None]
+    told = " and ".join([f"{sides} at {unknown} = {end}" for end, sides in zip(ends, said, strict=False) if sides])
+    return f"{nothing} satisfies {relation}" + (f": the sides are {told}" if told else "")
+
+
+def _sides_at(relation: Relation, unknown: sympy.Symbol, value: Any) -> str:
+    """Both sides at a value as numbers; nothing where one has none."""
+    both = (relation.left, relation.right)
+    sides = [difference_at(Relation(side, "==", sympy.S.Zero), unknown, sympy.Integer(value)) for side in both]
+    return "" if None in sides else " against ".join([f"{float(side):.4g}" for side in sides])

@@ -19,7 +19,7 @@ from perfmodel.solving.exactly import difference_at, holds_at
 from perfmodel.solving.pieces import pieces_of, poles, roots
 
 MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
-MOST_SUMMED = 2_000  # values of a formula with sums over blocks, each summed term by term
+MOST_SUMMED = 2**16  # values of a formula with sums over blocks, each with as many terms as there are blocks
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
 
@@ -228,7 +228,6 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
     exactly = _exactly(relation, unknown)
     if relation.difference.has(sympy.Sum):
         _few(relation, unknown, len(tried), MOST_SUMMED)
-        return numpy.array([exactly(value) for value in tried.tolist()])
     try:
         found = compile_formula({"left": relation.left, "right": relation.right}, symbols=[unknown])({unknown: tried})
     except PerfModelError as error:
@@ -255,7 +254,7 @@ def _tried(relation: Relation, unknown: sympy.Symbol, tried: Any) -> Any:
 def _few(relation: Relation, unknown: sympy.Symbol, count: int, most: int) -> None:
     if count > most:
         raise SolveError(
-            f"solve: {relation}: {count} values of {unknown} need exact numbers, one by one; at most {most} are tried: "
+            f"solve: {relation}: {count} values of {unknown} are tried one by one; at most {most} can be: "
             "within=(least, most) gives a smaller range"
         )
 

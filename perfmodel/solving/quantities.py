@@ -19,6 +19,8 @@ from perfmodel.expressions.conditions import unknown_word
 from perfmodel.expressions.relations import Relation, exact
 from perfmodel.graph.programs import Program
 
+BESIDE = "beside_"  # in front of the quantities of another program
+
 
 def quantities(program: Program, chip: Machine | None, prefix: str = "") -> dict[str, Callable[[], Any]]:
     """The formulas by name, made when they are asked for.

@@ -17,6 +17,7 @@ _MOST_WRITTEN = 8  # intervals that are shown one by one
 _MOST_SORTED = 256  # intervals whose relations sympy puts in its order
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
+DOUBLING = "search by doubling"  # exhaustive to the end of a range, and on by powers of two
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,11 +103,12 @@ class Solution(Explained):
         """
         if not self:
             return self.reason
-        if len(self.intervals) <= _MOST_WRITTEN:
+        if not self.intervals:
             return str(self.expression)
-        shown = [str(_between(self.unknown, *each)) for each in self.intervals[:3]]
-        last = _between(self.unknown, *self.intervals[-1])
-        return f"{' | '.join(shown)} | ... | {last}: {len(self.intervals)} intervals"
+        written = [_written(self.unknown, *each, self.expression) for each in self.intervals]
+        if len(written) <= _MOST_WRITTEN:
+            return " or ".join(written)
+        return f"{' or '.join(written[:3])} or ... or {written[-1]}: {len(written)} intervals"
 
     @property
     def how(self) -> str:
@@ -118,8 +120,9 @@ class Solution(Explained):
         """
         if self.searched is None:
             return self.method
-        first, *more = self.method.partition(EXHAUSTIVE)
-        return f"{first}{more[0]} of {self.searched[0]} .. {self.searched[1]}{more[1]}"
+        ranged = f" of {self.searched[0]} .. {self.searched[1]}"
+        word = EXHAUSTIVE if EXHAUSTIVE in self.method else DOUBLING
+        return self.method.replace(word, word + ranged, 1) if word in self.method else self.method + ranged
 
     def explain(self) -> Text:
         """The relation, where its two sides are equal, where it holds, and how that was found.
@@ -166,6 +169,24 @@ class Solution(Explained):
     def __repr__(self) -> str:
         given = f", given {' and '.join(map(str, self.given))}" if self.given else ""
         return f"{self.made}\n# {self.answer}; {self.how}{given}"
+
+
+def _written(unknown: sympy.Symbol, low: Any, high: Any, expression: Any) -> str:
+    """An interval as one writes it: ``n = 8``, ``n <= 8``, ``3 < b <= 8``."""
+    if low == high:
+        return f"{unknown} = {low}"
+    whole = unknown.is_integer
+    above = "" if low == (1 if whole else 0) else f"{low} {'<=' if whole or _holds(expression, unknown, low) else '<'} "
+    ends = high is None or high is sympy.oo
+    below = "" if ends else f" {'<=' if whole or _holds(expression, unknown, high) else '<'} {high}"
+    if above and not below:
+        return f"{unknown} {above.split()[-1].replace('<', '>')} {low}"
+    return f"{above}{unknown}{below}" if below else f"every {unknown}"
+
+
+def _holds(expression: Any, unknown: sympy.Symbol, value: Any) -> bool:
+    """Whether a real answer holds the end of one of its intervals."""
+    return bool(expression.xreplace({unknown: value}) == sympy.true)
 
 
 def _speaks(relation: Any) -> bool:

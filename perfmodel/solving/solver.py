@@ -15,6 +15,7 @@ from perfmodel.expressions.conditions import condition_of, relation_of
 from perfmodel.expressions.relations import Joint, Relation, folded
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
+from perfmodel.solving.asking import Question
 from perfmodel.solving.bits import bits_asked, by_bits
 from perfmodel.solving.combining import combined
 from perfmodel.solving.domains import sizes_exist, steady, taken_for_granted, where_all, within_domain
@@ -22,9 +23,9 @@ from perfmodel.solving.estimated import by_bounds, by_estimates, is_timed
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common
-from perfmodel.solving.quantities import bound_relation, check_words, fits_relation, quantities, words
+from perfmodel.solving.quantities import check_words
 from perfmodel.solving.solutions import Solution
-from perfmodel.solving.unknowns import ESTIMATED, prepared, range_of, unknown_of
+from perfmodel.solving.unknowns import ESTIMATED, opened, prepared, range_of, unknown_of
 
 _SYMPY = (bool, sympy.logic.boolalg.Boolean, Relation)
 
@@ -39,23 +40,26 @@ def solve(
     where: Any = None,
     effects: Any = "ideal",
     within: Any = None,
+    beside: Program | None = None,
 ) -> Solution:
     """For which values of one unknown a relation holds.
 
     ``solve(p, machine, n, bound="compute")`` (or ``fits=True``, or ``where="time_s <= 1e-3"``) asks it of a program,
     ``solve(p, n, where="bytes <= 1e9")`` without a machine, ``solve(relation, n)`` of any sympy relation or text. The
     unknown is a symbol of the program or of the machine, or its name; a label, where the program holds ints; "bits",
-    in which every tensor is stored, or "W.bits", in which W is.
+    in which every tensor is stored, or "W.bits", in which W is; "bandwidth_bytes_per_s", "capacity_bytes" or "peak".
     In ``where`` stand counts (flops, bytes, memory_bytes, footprint_bytes, ...), times and rates (time_s,
     flops_per_s, bytes_per_s, fraction_of_peak, fraction_of_bandwidth) and facts (capacity_bytes, ...).
     Comparisons join by ``and``, ``or`` and ``not``, or as a range ("128 <= n < 4096"); of a list all have to hold.
-    Beside a fraction such as a measured time, sides within 1e-12 of each other count as equal.
+    ``beside`` is another program, whose quantities are named beside_time_s, beside_bytes, ...; without ``where`` it
+    asks where the program takes no longer (without a machine: moves no more) than that one.
+    Next to a fraction such as a measured time, sides within 1e-12 of each other count as equal.
 
     A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
     ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
     unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range, 1 .. 2^14 unless said (bound="launch" is known there too). ``SolveError``
-    where the question cannot be asked.
+    estimated at each value of the range; unless it is said, of 1 .. 2^14, and beyond at powers of two to 2^30, between
+    which an edge is closed in (bound="launch" is known there too). ``SolveError`` where the question cannot be asked.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -66,11 +70,15 @@ def solve(
     ...             "bandwidth", where="time_s <= 20e-6").least) / 1e12
     6.7239936
     """
+    if callable(subject) and not isinstance(subject, (Program, *_SYMPY)):
+        subject = _called(subject, on if unknown is None else unknown)
     if not isinstance(subject, Program):
         return _of_relation(subject, on, unknown, (bound, fits, where), within)
     if unknown is None:
         on, unknown = None, on
-    chip = None if on is None else _machine(on)
+    if beside is not None and (bound, fits, where) == (None, False, None):
+        where = "bytes <= beside_bytes" if on is None else "time_s <= beside_time_s"
+    chip = opened(None if on is None else _machine(on), unknown, subject)
     asked = [name for name, value in (("bound", bound), ("fits", fits or None), ("where", where)) if value is not None]
     if len(asked) != 1:
         raise SolveError("solve: ask one thing: bound='compute', fits=True or where='time_s <= 1e-3'")
@@ -80,40 +88,38 @@ def solve(
     condition = None if where is None else condition_of(where)
 
     def alone(each: Any) -> Solution:
-        return _solved(
-            made, subject, chip, symbol, bits, (bound, fits, each), effects, within, isinstance(condition, Joint)
-        )
+        question = Question(made, subject, chip, symbol, bound, fits, each, beside)
+        return _solved(question, bits, effects, within, isinstance(condition, Joint))
 
     if not isinstance(condition, Joint):
         return alone(condition)
     return _combined(made, condition, alone, subject, symbol, within)
 
 
-def _solved(
-    made: str,
-    subject: Program,
-    chip: Machine | None,
-    symbol: sympy.Symbol,
-    bits: str | None,
-    asked: tuple[Any, bool, Any],
-    effects: Any,
-    within: Any,
-    joint: bool,
-) -> Solution:
+def _called(make: Callable[..., Any], unknown: Any) -> Any:
+    """What a function makes of the unknown."""
+    name = str(unknown)
+    try:
+        return make(**{name: dimension(name)})
+    except TypeError as error:
+        raise SolveError(f"solve: {getattr(make, '__name__', 'the function')}({name}): {error}") from None
+
+
+def _solved(asked: Question, bits: str | None, effects: Any, within: Any, joint: bool) -> Solution:
     """The solution of one question: a bound, what fits, or one comparison."""
-    bound, fits, where = asked
+    made, program, chip, symbol = asked.made, asked.program, asked.chip, asked.symbol
     if bits is not None:
-        if effects != "ideal":
-            raise SolveError(f"{made}: bits are solved for with ideal times, not effects={effects!r}")
-        return by_bits(made, subject, bits, lambda program: _relation(program, chip, bound, fits, where))
-    program = prepared(subject, symbol)
-    if effects != "ideal" and bound is not None:
-        return by_bounds(made, program, chip, symbol, bound, effects, range_of(within, ESTIMATED))
-    if effects != "ideal" and where is not None and is_timed(where):  # what no effect changes is a formula
-        return by_estimates(made, program, chip, symbol, where, effects, range_of(within, ESTIMATED))
-    return _by_formulas(
-        made, program, chip, symbol, lambda each: _relation(each, chip, bound, fits, where), where, within, joint
-    )
+        if effects != "ideal" or asked.beside is not None:
+            given = "beside" if asked.beside is not None else f"effects={effects!r}"
+            raise SolveError(f"{made}: bits are solved for with ideal times of one program, not {given}")
+        return by_bits(made, program, bits, asked.relation)
+    asked = asked.prepared()
+    tried, onward = range_of(within, ESTIMATED), within is None
+    if effects != "ideal" and asked.bound is not None:
+        return by_bounds(made, asked.program, chip, symbol, asked.bound, effects, tried, onward)
+    if effects != "ideal" and asked.where is not None and is_timed(asked.where):  # what no effect changes is a formula
+        return by_estimates(made, asked.programs, chip, symbol, asked.where, effects, tried, onward)
+    return _by_formulas(asked, within, joint)
 
 
 def _combined(
@@ -130,46 +136,30 @@ def _combined(
     return combined(made, condition, parts, among, None if contiguous else tried)
 
 
-def _by_formulas(
-    made: str,
-    program: Program,
-    chip: Machine | None,
-    symbol: sympy.Symbol,
-    asked: Callable[[Program], Relation],
-    where: Any,
-    within: Any,
-    joint: bool,
-) -> Solution:
+def _by_formulas(asked: Question, within: Any, joint: bool) -> Solution:
     """The solution of the relation that a program's formulas make, within the domain of those formulas."""
-    relation = asked(program)
-    if isinstance(where, str) and not relation.difference.has(symbol):
-        check_words(relation, program.symbols, quantities(program, chip))
-    moves = symbol.is_integer and any(each.difference.has(symbol) for each in taken_for_granted(program))
+    relation, symbol = asked.relation(), asked.symbol
+    if isinstance(asked.where, str) and not relation.difference.has(symbol):
+        check_words(relation, asked.program.symbols, asked.words(asked.programs))
+    granted = [each for program in asked.programs for each in taken_for_granted(program)]
+    moves = symbol.is_integer and any(each.difference.has(symbol) for each in granted)
     if (joint or moves) and not relation.difference.has(symbol):
-        found = steady(made, relation, symbol)
+        found = steady(asked.made, relation, symbol)
     else:
-        found = found_in(made, relation, symbol, within)
+        found = found_in(asked.made, relation, symbol, within)
     values = None if within is None else range_of(within)
     tried = ((1, None),) if values is None else ((values[0], values[-1]),)
 
     def holds(value: int) -> bool:
         if values is not None and value not in values:
             return False
-        return holds_at(asked(program.at({symbol.name: value})), symbol, sympy.Integer(value))
+        return holds_at(asked.relation_at(value), symbol, sympy.Integer(value))
 
-    return within_domain(found, program, holds, tried)
+    return within_domain(found, asked.programs, holds, tried)
 
 
 def _machine(on: str | Path | Machine) -> Machine:
     return on if isinstance(on, Machine) else machine(on)
-
-
-def _relation(program: Program, chip: Machine | None, bound: Any, fits: bool, where: Any) -> Relation:
-    if where is not None:
-        return relation_of(where, words(program, chip))
-    if chip is None:
-        raise SolveError("solve: bound= and fits= ask about a machine: solve(p, 'h100-sxm', n, bound='compute')")
-    return bound_relation(program, chip, bound) if bound is not None else fits_relation(program, chip)
 
 
 def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any], within: Any) -> Solution:

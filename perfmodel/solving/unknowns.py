@@ -9,13 +9,14 @@ import sympy
 
 from perfmodel.catalogue import Machine
 from perfmodel.errors import SolveError, did_you_mean, listed
-from perfmodel.expressions import LARGEST_SIZE, dimension
+from perfmodel.expressions import LARGEST_SIZE, dimension, reals
 from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
 
 SEARCHED = 2**20  # the range that is tried where nothing else is said: no model dimension is larger
 ESTIMATED = 2**14  # the same for real estimates, of which there are a hundred thousand a second
 _MOST_TRIED = 2**26
+FIGURES = ("bandwidth_bytes_per_s", "capacity_bytes", "peak")
 
 
 def unknown_of(subject: Program | Sequence[Relation], on: Any, given: Any) -> sympy.Symbol:
@@ -34,8 +35,33 @@ def unknown_of(subject: Program | Sequence[Relation], on: Any, given: Any) -> sy
     labels = _fixed_labels(subject) if isinstance(subject, Program) else ()
     if name in labels:
         return dimension(name)
-    known = (*symbols, *labels)
+    if isinstance(subject, Program) and name in subject.labels:
+        raise SolveError(f"solve: {name!r} is a label of size {subject.labels[name]}: solve for a symbol in it")
+    known = (*symbols, *labels, *(FIGURES if isinstance(on, Machine) else ()))
     raise SolveError(f"solve: {name!r} does not occur{did_you_mean(name, known)}; there are {listed(known) or 'none'}")
+
+
+def opened(chip: Machine | None, given: Any, program: Program) -> Machine | None:
+    """The machine with a symbol for the figure that is asked for by its name: what a program's peak, say, has to be.
+
+    >>> from perfmodel import machine, matmul
+    >>> opened(machine("h100-sxm"), "bandwidth_bytes_per_s", matmul(8, 8, 8)).bandwidth_bytes_per_s
+    bandwidth_bytes_per_s
+    """
+    name = str(given) if isinstance(given, (str, sympy.Symbol)) else ""
+    if name not in FIGURES or name in {each.name for each in _symbols(program, chip)} | set(_fixed_labels(program)):
+        return chip
+    if chip is None:
+        raise SolveError(f"solve: {name} is a figure of a machine: solve(p, 'h100-sxm', {name!r}, ...)")
+    symbol = reals(name)
+    if name != "peak":
+        return chip.replace(**{name: symbol})
+    formats = sorted({work.compute.name for item in program.counted for work in item.works if work.unit == "matrix"})
+    if len(formats) != 1:
+        raise SolveError(
+            f"solve: the peak of {listed(formats)}: ask of one, machine.replace(peak={{'bf16': pm.reals('peak')}})"
+        )
+    return chip.replace(peak={formats[0]: symbol})
 
 
 def _symbols(subject: Program | Sequence[Relation], on: Any) -> set[sympy.Symbol]:

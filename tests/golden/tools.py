@@ -50,8 +50,9 @@ def elements_of(item: pm.Tensor) -> Any:
 
 def moved(program: pm.Program, *names: str, but: Iterable[str] = (), way: str | None = None) -> Any:
     """Bytes that some tensors (all, without names; never those of ``but``) move, as the traffic table has them."""
-    table = program.traffic().to_dict()
-    rows = zip(table["tensor"], table["direction"], table["bytes"], table["repeat"], strict=True)
+    table = program.traffic()
+    places = [table.columns.index(name) for name in ("tensor", "direction", "bytes", "repeat")]
+    rows = [[row[place] for place in places] for row in table.rows]
     return sum(
         size * repeat
         for name, direction, size, repeat in rows
