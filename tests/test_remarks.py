@@ -30,3 +30,8 @@ def test_that_nothing_is_better_is_said() -> None:
         assert each.notes[0] in each.to_dict()["notes"]
     better = pm.suggest(pm.matmul("n", "n", "n"), A100, n=1793)
     assert not any("nothing" in text for text in better.notes)
+
+
+def test_a_vector_has_no_rows() -> None:
+    """Nothing is said of the rows of a program whose tensors have one axis."""
+    assert costless_rows(pm.elementwise("x + 1", "n"), {"n": 1001}, pm.machine("h100-sxm"), "ideal", None) == ()

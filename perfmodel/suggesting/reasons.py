@@ -46,7 +46,7 @@ def row_bytes(program: Program, name: str, sizes: Mapping[str, int]) -> float | 
     """
     found = []
     for tensor in program.tensors.values():
-        extent: Any = tensor.axes[-1].extent if tensor.axes else 1
+        extent: Any = tensor.axes[-1].extent if len(tensor.axes) > 1 else 1  # a vector has no rows
         symbols = {each.name for each in getattr(extent, "free_symbols", ())}
         if name in symbols and symbols <= set(sizes):
             length = evaluate(extent, {each: sizes[each] for each in symbols})
