@@ -145,4 +145,5 @@ def brief(value: object, most: int = 80) -> str:
         return f"a long {type(value).__name__}"
     except Exception:  # an object whose own text fails
         return f"<{type(value).__name__}>"
+    text = " ".join(text.split()) if "\n" in text else text  # a table stands in one line
     return text if len(text) <= most else text[:most] + "..."

@@ -101,7 +101,11 @@ class Prepared:
         estimate_many(matmul, 'h100-sxm'): 2 sizes
         """
         count, values = arrays_of(self.program, sizes)
-        kernels = tuple([kernel.at(values, count) for kernel in self.kernels])
+        made: dict[Any, ManyKernels] = {}  # kernels that are alike are estimated once
+        for kernel in self.kernels:
+            if kernel.alike not in made:
+                made[kernel.alike] = kernel.at(values, count)
+        kernels = tuple([made[kernel.alike] for kernel in self.kernels])
         return Estimates(self.program, self.machine, kernels, self.effects, count)
 
 
@@ -122,6 +126,17 @@ class PreparedKernel:
     repeat: float | Compiled
     bandwidth: float
     array: tuple[int, int] | None  # of a TPU that pads to it
+
+    @property
+    def alike(self) -> Any:
+        """What tells it from the other kernels of its program on its machine.
+
+        >>> from perfmodel import matmul
+        >>> one, two = prepared(matmul("m", 8, 8), "h100-sxm").kernels * 2
+        >>> one.alike == two.alike
+        True
+        """
+        return self.shape.shape, self.rates, self.repeat
 
     def at(self, values: Mapping[str, Any], count: int) -> ManyKernels:
         """The kernel at so many values of its symbols.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import PerfModelError, brief
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.digests import NoIdentity, digest
 from perfmodel.sweeping.locking import alone
@@ -45,7 +45,9 @@ def sweep_to(
     """What ``sweep`` returns, written to a folder of Parquet files that ``pandas.read_parquet`` reads as one table.
 
     Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
-    repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
+    repetition; the folder appears when all is in it. Until then there is ``NAME.partial``, of one run at a time,
+    which readers of tables would take for one, though it is not whole. Rows stand in the order of ``sweep``, whatever
+    ``block`` is.
     A function is another one where its code changes, or what it closes over or names in modules of your own; an
     object, where what would be pickled of it does. With one that cannot be told from others (it holds an open file) a
     folder that exists is refused. ``PerfModelError`` where the folder holds the answer to another question, or files
@@ -83,8 +85,8 @@ def sweep_to(
 
 
 def _place(folder: Any) -> Path:
-    if not isinstance(folder, (str, Path)):
-        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
+    if not isinstance(folder, (str, Path)) or Path(folder).name in ("", "..") or "\0" in str(folder):
+        raise PerfModelError(f"sweep_to: {brief(folder)} is no folder; expected a path that ends in a name")
     return Path(folder)
 
 
