@@ -124,10 +124,10 @@ def main() -> None:
     one = layer(pm.dims("batch"))
     model = stacked(one)
     print(f"Llama 3.1 70B in bf16: one decode step at context {CONTEXT:,}; each sequence of the batch adds a token.\n")
-    print(facts(one), *[table(model, pm.machine(name)) for name in CHIPS], memory_notes(model), sep="\n\n")
-    print("\nThe working, for one of the layers at batch 64 on an H100:\n")
+    print(f"{facts(one)}\n\nThe working, for one of the layers at batch 64 on an H100:\n")
     print(pm.estimate(one.at(batch=64), "h100-sxm").explain())
-    print(f"\n{closing(model)}")
+    tables = "\n\n".join([table(model, pm.machine(name)) for name in CHIPS])
+    print(f"\n{tables}\n\n{memory_notes(model)}\n\n{closing(model)}")
 
 
 if __name__ == "__main__":

@@ -102,9 +102,9 @@ def test_what_is_no_size_is_refused() -> None:
 @pytest.mark.parametrize(
     ("n", "k", "words"),
     [
-        (1001, 1000, "rows of k are of the 16-byte class, of n of the 2-byte class: loads of 2 B a thread, not 16"),
-        (1000, 1000, "rows of k and n are of the 16-byte class: loads of 16 B a thread, lines in part"),
-        (1028, 1028, "rows of k and n are of the 8-byte class: loads of 8 B a thread, not 16"),
+        (1001, 1000, "rows of k of the 16-byte class, of n of the 2-byte class: 2 B a load, not 16"),
+        (1000, 1000, "rows of k and n of the 16-byte class: 16 B a load, lines in part"),
+        (1028, 1028, "rows of k and n of the 8-byte class: 8 B a load, not 16"),
         (1024, 1024, None),  # whole lines: nothing to say
     ],
 )
@@ -121,4 +121,4 @@ def test_the_words_agree_with_the_mechanism(n: int, k: int) -> None:
     text = str(pm.estimate(pm.matmul(64, n, k), "a100-sxm-80gb").explain())
     loads = min(pm.alignment(n).load_bytes, pm.alignment(k).load_bytes)
     lines = min(pm.alignment(n).class_bytes, pm.alignment(k).class_bytes)
-    assert (f"loads of {loads} B a thread" in text) == (lines < 128)
+    assert (f"{loads} B a load" in text) == (lines < 128)

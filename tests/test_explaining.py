@@ -14,8 +14,29 @@ LEFT_OUT = "  left out tile quantization, wave quantization, "
 
 
 def explained(p: pm.Program, machine: object = MINE) -> list[str]:
-    """The lines of an explanation."""
-    return str(pm.estimate(p, machine, effects="ideal").explain()).splitlines()
+    """The lines of an explanation, each whole again where it was cut to fit a page."""
+    text = str(pm.estimate(p, machine, effects="ideal").explain())
+    return re.sub(r"\n {11}(?! *[/x+] )", " ", text).splitlines()
+
+
+@pytest.mark.parametrize("effects", ["ideal", "real"])
+@pytest.mark.parametrize("chip", ["a100-sxm-80gb", "h100-sxm", "mi300x", "tpu-v5e"])
+def test_a_working_fits_a_page(chip: str, effects: str) -> None:
+    """About a hundred characters a line, and a little for the mark of the bound; seconds stand below each other."""
+    three = pm.fuse(pm.attention(4096, 4096, 128, heads=8), by="stage")
+    for p in (pm.matmul(1793, 1793, 1793), pm.matmul(8, 8192, 8192), pm.fuse(pm.softmax(4096, 4096)), three):
+        lines = pm.estimate(p, chip, effects).explain().splitlines()
+        assert max(map(len, lines)) <= 106, max(lines, key=len)
+        columns = [re.search(r"  [/x+] .*?  +(?=[\d.]+ [mun]?s)", line) for line in lines]
+        assert len({found.end() for found in columns if found}) == 1
+
+
+def test_a_long_line_is_cut_between_words_and_not_before_a_unit() -> None:
+    """What was cut is whole again when joined, and no line begins with a unit."""
+    text = str(pm.estimate(pm.matmul(1793, 1793, 1793), "a100-sxm-80gb").explain())
+    joined = re.sub(r"\n {11}", " ", text)
+    assert "compute-bound (matrix bf16), 25 % of peak, 6.4 % of bandwidth\n" in joined
+    assert not re.search(r"\n {11}(%|us|of)", text)
 
 
 def test_one_kernel_reads_like_a_napkin() -> None:

@@ -21,6 +21,17 @@ def test_the_highest_stack_is_the_memory() -> None:
     assert drawn.yaxis.get_major_formatter()(2e6, 0) == "2 MB"
 
 
+def test_a_capacity_far_above_is_said_in_words() -> None:
+    """80 GiB over some megabytes: the bars keep most of the height, the words give capacity and ratio."""
+    drawn = pm.plot.memory(STAGED, capacity_bytes=80 * 2**30)
+    assert not drawn.get_lines()
+    assert drawn.get_ylim()[1] < 1.2 * STAGED.memory_bytes
+    (said,) = [text.get_text() for text in drawn.texts]
+    assert "capacity 85.9 GB" in said
+    near = pm.plot.memory(STAGED, capacity_bytes=5 * STAGED.memory_bytes)
+    assert near.get_ylim()[1] > near.get_lines()[0].get_ydata()[0] == 5 * STAGED.memory_bytes
+
+
 def test_many_kernels_stand_by_whole_numbers() -> None:
     """Twenty kernels have no room for names: ticks are numbers of kernels."""
     x = pm.tensor("x", {"i": 64})

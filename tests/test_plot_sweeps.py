@@ -30,6 +30,19 @@ def test_quanta_are_marked_at_their_multiples() -> None:
     assert len(many.get_lines()) <= 66  # marks stand apart, at multiples of a multiple
 
 
+def test_several_quanta_are_told_apart() -> None:
+    """A dash and a name each; 256 and 512 are marked as multiples of 256, not once more as ones of 128."""
+    table = pd.DataFrame({"n": range(100, 521), "tile_fill": [0.5] * 421})
+    drawn = pm.plot.sweep(table, "n", "tile_fill", quanta=[128, 192, 256])
+    marks = [each for each in drawn.get_lines() if len(set(each.get_xdata())) == 1]
+    by_dash: dict[str, list[int]] = {}
+    for each in marks:
+        by_dash.setdefault(each.get_color(), []).append(each.get_xdata()[0])
+    assert list(by_dash.values()) == [[256, 512], [192, 384], [128]]
+    names = [text.get_text() for text in drawn.get_legend().get_texts()]
+    assert names == ["tile fill", "multiples of 256", "multiples of 192", "multiples of 128"]
+
+
 def test_ax_goes_in_and_comes_out() -> None:
     _, ax = pyplot.subplots()
     assert pm.plot.sweep(TABLE, "n", by="on", title="mine", ax=ax) is ax

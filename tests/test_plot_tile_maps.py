@@ -30,15 +30,31 @@ def test_tiles_that_do_not_fit_are_crossed_out() -> None:
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("tile of m", "tile of n")
 
 
-@pytest.mark.parametrize("extents", [(100, 512), (512, 100), (200, 200), (10, 40), (1, 1), (511, 513)])
-def test_default_sizes_are_no_larger_than_the_extents(extents: tuple[int, int]) -> None:
-    """Powers of two from 16 to 512, those that both labels hold; where none is, the smaller extent."""
+@pytest.mark.parametrize(
+    ("extents", "across", "up"),
+    [
+        ((100, 512), [16, 32, 64], [16, 32, 64, 128, 256, 512]),
+        ((1793, 7), [16, 32, 64, 128, 256, 512], [1, 2, 4, 7]),
+        ((32, 33), [1, 2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32, 33]),
+        ((1, 64), [1], [16, 32, 64]),
+    ],
+)
+def test_default_sizes_are_those_that_each_label_holds(
+    extents: tuple[int, int], across: list[int], up: list[int]
+) -> None:
+    """Powers of two from 16 to 512; of a short label all powers of two, and the label whole."""
     drawn = pm.plot.tile_map(pm.matmul(*extents, 64), "m", "n")
-    shown = [int(each.get_text()) for each in drawn.get_xticklabels()]
-    assert shown == ([each for each in (16, 32, 64, 128, 256, 512) if each <= min(extents)] or [min(extents)])
+    assert [int(each.get_text()) for each in drawn.get_xticklabels()] == across
+    assert [int(each.get_text()) for each in drawn.get_yticklabels()] == up
     cells = drawn.images[0].get_array()
-    for row, up in enumerate(shown):
-        assert cells[row, -1] == float(pm.tile(pm.matmul(*extents, 64), grid={"m": shown[-1], "n": up}).bytes)
+    for row, high in enumerate(up):
+        for column, wide in enumerate(across):
+            assert cells[row, column] == float(pm.tile(pm.matmul(*extents, 64), grid={"m": wide, "n": high}).bytes)
+
+
+def test_each_label_may_have_its_sizes() -> None:
+    drawn = pm.plot.tile_map(SQUARE, "m", "n", sizes={"m": [64, 128], "n": [32]})
+    assert drawn.images[0].get_array().shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +65,8 @@ def test_default_sizes_are_no_larger_than_the_extents(extents: tuple[int, int]) 
         (lambda: pm.plot.tile_map(pm.matmul(100, 100, 100), "mm", "n"), "no label 'mm' .*did you mean 'm'"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=(1024,)), "m measures 512"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=()), "positive whole numbers"),
+        (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=3), "positive whole numbers"),
+        (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes={"k": [8]}), "expected sizes of m and n"),
         (lambda: pm.plot.tile_map(pm.matmul("n", 8, 8), "m", "n"), "without symbols"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "m", sizes=SIZES), "give two labels"),
         (lambda: pm.plot.tile_map(SQUARE, "m", "n", sizes=SIZES, capacity_bytes=-1), "positive number of bytes"),

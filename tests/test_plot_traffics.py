@@ -28,6 +28,14 @@ def test_few_tensors_have_a_colour_each() -> None:
     assert names[-2:] == ["others", "written"]
 
 
+def test_programs_are_called_by_what_differs() -> None:
+    """By sizes, and by the steps that made them."""
+    sizes = pm.plot.traffic(pm.matmul(64, 64, 64), pm.matmul(64, 64, 128)).get_xticklabels()
+    assert [each.get_text() for each in sizes] == ["matmul(m=64 n=64 k=64, bf16)", "matmul(m=64 n=64 k=128, bf16)"]
+    steps = pm.plot.traffic(ATTENTION, STAGED).get_xticklabels()
+    assert [each.get_text() for each in steps] == ["as described", "fuse(by='stage')"]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

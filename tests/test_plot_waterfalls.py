@@ -49,6 +49,18 @@ def test_several_stand_side_by_side() -> None:
     assert ax.xaxis.get_major_formatter()(5e-3, 0) == "5 ms"
 
 
+def names(*estimates: pm.Estimate) -> list[str]:
+    return [text.get_text() for text in pm.plot.waterfall(*estimates).get_legend().get_texts()]
+
+
+def test_several_are_called_by_what_differs() -> None:
+    """Sizes, the machine, what was done to a program, the effects; a number where nothing does."""
+    assert names(ONE, OTHER) == ["matmul(m=1793 n=1793 k=1793, bf16)", "matmul(m=1792 n=1792 k=1792, bf16)"]
+    assert names(ONE, pm.estimate(ONE.program, "h100-sxm")) == ["a100-sxm-80gb", "h100-sxm"]
+    assert names(ONE, pm.estimate(ONE.program, "a100-sxm-80gb", tile=(128, 128)))[1] == "tile 128 x 128"
+    assert names(ONE, ONE) == ["matmul(m=1793 n=1793 k=1793, bf16) (1)", "matmul(m=1793 n=1793 k=1793, bf16) (2)"]
+
+
 def test_time_saved_goes_backwards() -> None:
     """The power effect of attention's longest kernels is negative: the bar starts where the one above ends."""
     found = pm.estimate(pm.fuse(pm.attention(4096, 4096, 128, heads=8), by="stage"), "h100-sxm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import itertools
 import json
 import math
@@ -259,3 +260,15 @@ def test_nothing_wanted_is_refused() -> None:
 def test_duplicates_and_order_of_sizes_to_try_do_not_matter() -> None:
     """Sizes to try are taken once each, in order."""
     assert grid_of({"n": [8, 4, 8, 6]}, 0.1).axes["n"].tolist() == [4, 6, 8]
+
+
+def test_a_notebook_shows_what_was_wanted_and_why() -> None:
+    """The table of the prompt, the wanted size first, with the quanta that each size meets."""
+    found = pm.suggest(pm.matmul(8192, "n", 4096), "a100-sxm-80gb", n=50257, top=2)
+    shown = found._repr_html_()
+    wanted, *rest = shown.split("<tr>")[2:]
+    assert "<td>50257</td>" in wanted
+    assert len(rest) == 2
+    for each, row in zip((found.wanted, *found.rows), (wanted, *rest), strict=True):
+        assert all(html.escape(text) in row for text in each.why)
+        assert f"{each.gain:.3g} x" in row

@@ -87,16 +87,16 @@ def worded(shape: KernelShape) -> str:
     >>> from perfmodel import matmul
     >>> from perfmodel.effects.shapes import shape_of
     >>> print(worded(shape_of(matmul(64, 1000, 1001).counted[0]).numbers()))
-    rows of k are of the 2-byte class, of n of the 16-byte class: loads of 2 B a thread, not 16
+    rows of k of the 2-byte class, of n of the 16-byte class: 2 B a load, not 16
     >>> print(worded(shape_of(matmul(64, 1000, 1000).counted[0]).numbers()))
-    rows of k and n are of the 16-byte class: loads of 16 B a thread, lines in part
+    rows of k and n of the 16-byte class: 16 B a load, lines in part
     """
     rows = rows_of(shape)
     first, second = [f"the {row.class_bytes}-byte class" for row in rows]
-    which = f"k and n are of {first}" if first == second else f"k are of {first}, of n of {second}"
+    which = f"k and n of {first}" if first == second else f"k of {first}, of n of {second}"
     load, least = min([row.load_bytes for row in rows]), min([row.class_bytes for row in rows])
     lines = "whole lines" if least >= LINE_BYTES else "lines in part"
-    return f"rows of {which}: loads of {load} B a thread, {f'not {VECTOR_BYTES}' if load < VECTOR_BYTES else lines}"
+    return f"rows of {which}: {load} B a load, {f'not {VECTOR_BYTES}' if load < VECTOR_BYTES else lines}"
 
 
 def unmeasured(shape: KernelShape) -> str:

@@ -29,7 +29,7 @@ from perfmodel.showing import Text, plain_dict, quantity
 from perfmodel.shown import Explained
 
 # What no effect models yet.
-NEVER = ("threads that walk a tensor in another order than it is stored", "heat", "which kernel a library really takes")
+NEVER = ("reads against the order of storage", "heat", "which kernel a library really takes")
 BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
 BEYOND_CHIP = "every effect beyond the roofline: {}"
 

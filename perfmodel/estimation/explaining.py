@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from re import sub
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from perfmodel.estimation.kernels import KernelEstimate
     from perfmodel.estimation.values import Estimate
 
+_WIDEST = 98  # characters of a line that a page of code shows without scrolling
+_BESIDE = 50  # characters of an amount with its rate beside it
 _LONGEST = 64  # characters of a formula that still fits beside its rate and time
 _AMOUNTS = {"matrix": "FLOP", "vector": "FLOP", "special": "op"}  # else bytes
 
@@ -71,23 +75,32 @@ def explained(estimate: Estimate) -> Text:
     >>> from perfmodel import Machine, estimate, matmul
     >>> e = estimate(matmul(512, 512, 512), Machine(peak=1e12, bandwidth_bytes_per_s=1e10, name="mine"))
     >>> explained(e)
-    matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak, 59 % of bandwidth
+    matmul(m=512 n=512 k=512, bf16) on mine: 268.4 us, compute-bound (matrix bf16), 100 % of peak,
+               59 % of bandwidth
       work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
       memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
-      left out every effect beyond the roofline: mine lists no ...
+      left out every effect beyond the roofline: mine lists no units, clock or calibrated constants
+               that they need
     """
-    lines = [f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"]
+    head = f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"
     general = by_label(estimate.program)
     order = [*estimate.program.labels, *[symbol.name for symbol in estimate.program.symbols]]
     rows = []
     for kernel, formal in zip(estimate.kernels, general.counted, strict=True):
-        rows.append(_kernel_rows(kernel, formal, order, estimate.machine.unit_name, single=len(estimate.kernels) == 1))
-    lines += _aligned([row for kernel_rows in rows for row in kernel_rows])
-    lines += _fused(estimate)
-    lines += [f"  note     {text}" for text in estimate.caveats]
-    lines.append(f"  left out {', '.join(estimate.not_modelled)}")
-    return Text("\n".join(lines))
+        rows += _kernel_rows(kernel, formal, order, estimate.machine.unit_name, single=len(estimate.kernels) == 1)
+    notes = [f"  note     {text}" for text in estimate.caveats]
+    foot = [*_fused(estimate), *notes, f"  left out {', '.join(estimate.not_modelled)}"]
+    return Text("\n".join([*_in_width(head), *_aligned(rows), *[part for line in foot for part in _in_width(line)]]))
+
+
+def _in_width(line: str) -> list[str]:
+    """A line, cut between words where it is wider than a page shows, each number with its unit."""
+    if len(line) <= _WIDEST:
+        return [line]
+    bound = sub(r"(?<=\d) (?=%|[A-Za-z]{1,2}\b)|(?<=%) (?=of)|(?<=% of) ", "\0", line)
+    cut = wrap(bound, _WIDEST, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in cut]
 
 
 def _kernel_rows(
@@ -145,14 +158,28 @@ def _number(value: Any) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max([len(row[place]) for row in rows if len(row) == 3], default=0) for place in range(2)]
+    """Rows of three columns: seconds below each other; rates, and factors, where the texts beside them allow.
+
+    A formula too long to have its rate beside it has it below.
+    """
+    rows = [part for row in rows for part in _parted(row)]
+    groups = [[row for row in rows if len(row) == 3 and row[1].startswith("/") is rate] for rate in (True, False)]
+    widths = [[max([len(row[place]) for row in group], default=0) for place in range(2)] for group in groups]
+    left = max(text + 2 + column for text, column in widths)
     lines = []
     for row in rows:
         if len(row) == 3:
-            lines.append(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}")
+            text, column = widths[0] if row[1].startswith("/") else (left - widths[1][1] - 2, widths[1][1])
+            lines.append(f"{row[0]:<{text}}  {row[1]:<{max(column, left - text - 2)}}  {row[2]}")
         else:
-            lines.append("  ".join(part for part in row if part))
+            lines += _in_width("  ".join(part for part in row if part))
     return lines
+
+
+def _parted(row: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """A row, or its formula and then the rest of it."""
+    apart = len(row) == 3 and row[1].startswith("/") and len(row[0]) > _BESIDE
+    return [row[:1], ("", *row[1:])] if apart else [row]
 
 
 def _fused(estimate: Estimate) -> list[str]:

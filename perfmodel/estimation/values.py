@@ -240,7 +240,7 @@ class Estimate:
 
         >>> from perfmodel import estimate, matmul
         >>> print(estimate(matmul(8, 8192, 8192), "h100-sxm", effects="ideal").explain().splitlines()[0])
-        matmul(m=8 n=8192 k=8192, bf16) on h100-sxm: 40.12 us, memory-bound (hbm), 2.7 % of peak, 100 % of bandwidth
+        matmul(m=8 n=8192 k=8192, bf16) on h100-sxm: 40.12 us, memory-bound (hbm), 2.7 % of peak,
         """
         return explaining.explained(self)
 

@@ -93,6 +93,9 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
         return f"{int(resident(tile, setting.chip.shared_bytes))} blocks share a {unit_name} and hide latency"
     if name == "memory reach":
         return f"{percent(setting.chip.constants.memory_reach)} of the published bandwidth is reached"
+    if name == "split-k":
+        whole = kernel_parts(shape, Tile(tile.m, tile.n), setting).time_s
+        return f"{EFFECTS[name]}; unsplit it would be {quantity(float(whole), 's')}"
     if name == "power":
         return f"the chip sustains {percent(setting.chip.constants.matrix_reach)} of its peak"
     return EFFECTS[name]

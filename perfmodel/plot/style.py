@@ -10,6 +10,8 @@ from perfmodel.errors import PerfModelError
 # Okabe and Ito 2008, "Color Universal Design": eight colours that people with any colour vision tell apart; black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# On and off, in line widths: dashes that are told apart at a glance.
+DASHES = ((0, (6, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2)), (0, (3, 4)), (0, (12, 3)), (0, (6, 2, 1, 2, 1, 2)))
 TEXT = 12  # points: read from the back of a room when the picture fills a slide
 GREY = "#555555"
 
@@ -111,7 +113,7 @@ def legend(ax: Any, **how: Any) -> None:
     """
     handles, labels = ax.get_legend_handles_labels()
     if len(handles) > 1:
-        ax.legend(handles, labels, fontsize=TEXT - 2, frameon=False, **how)
+        ax.legend(handles, labels, **{"fontsize": TEXT - 2, "frameon": False, **how})
 
 
 def listed_of(given: Any, kinds: type | tuple[type, ...]) -> list[Any]:

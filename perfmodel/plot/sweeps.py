@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 from typing import Any
 
 from perfmodel.errors import PerfModelError, did_you_mean, listed
-from perfmodel.plot.style import GREY, axes, colour, engineering, finish, legend, listed_of
+from perfmodel.plot.style import COLOURS, DASHES, GREY, axes, colour, engineering, finish, legend, listed_of
 
 # What a column's name says of its unit (names carry SI units); longer endings first.
 _UNITS = {
@@ -18,6 +19,7 @@ _UNITS = {
     "flops": "FLOP",
 }
 _MOST_MARKS = 64
+_MARKS = (COLOURS[7], COLOURS[4], COLOURS[5], COLOURS[3])  # those that lines take last, and dark enough for thin ones
 _MACHINE = "machine"  # the column of pm.sweep
 
 
@@ -34,9 +36,9 @@ def sweep(
     """A column of a swept table against another, one line for each value of ``by``; returns the Axes.
 
     ``frame`` is a DataFrame such as ``pm.sweep`` returns; one of several machines has a line for each unless ``by``
-    names another column. ``quanta`` marks the multiples of tile sizes, where steps
-    are to be expected. Columns that carry a unit in their name have it on the axis. ``PerfModelError`` for a column
-    that is not there, and where a line would have several values at one ``x``.
+    names another column. ``quanta`` marks the multiples of tile sizes, where steps are to be expected: several have a
+    dash each, and a common multiple that of the largest. Columns that carry a unit in their name have it on the axis.
+    ``PerfModelError`` for a column that is not there, and where a line would have several values at one ``x``.
 
     >>> from pandas import DataFrame
     >>> sizes = range(1, 1025)
@@ -51,10 +53,12 @@ def sweep(
     drawn = axes(ax, "sweep")
     for place, (name, ordered) in enumerate(lines):
         drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
+    if drawn.get_lines() and len(lines) == 1 and by is None:
+        drawn.get_lines()[-1].set_label(y.replace("_", " "))
     _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
     words = _scaled(drawn, y)
     drawn.set_ylim(min(0.0, float(frame[y].min())), max(0.0, float(frame[y].max())) * 1.05 or None)
-    legend(drawn)
+    legend(drawn, frameon=True, edgecolor="none")
     return finish(drawn, title or f"{words} by {x}", (x, ""), (words, ""))
 
 
@@ -109,13 +113,28 @@ def _scaled(drawn: Any, name: str) -> str:
 
 
 def _mark(drawn: Any, quanta: Any, span: tuple[float, float]) -> None:
-    """Thin lines at the multiples of each quantum, of the largest ones where there would be too many."""
-    for quantum in listed_of(quanta, int):
-        if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
-            raise PerfModelError(f"sweep: quanta={quantum!r}: expected positive whole numbers")
-        step = quantum
-        while (span[1] - span[0]) / step > _MOST_MARKS:
-            step += quantum
+    """Thin lines at the multiples of each quantum, of the largest ones where there would be too many.
+
+    Several quanta have a dash and an entry of the legend each; a common multiple is marked as one of the largest.
+    """
+    steps = {quantum: _step(quantum, span) for quantum in listed_of(quanta, int)}
+    marked: set[int] = set()
+    for number, (quantum, step) in enumerate(sorted(steps.items(), reverse=True)):
+        several = len(steps) > 1
+        shade = _MARKS[number % len(_MARKS)] if several else GREY
+        dash = DASHES[number % len(DASHES)] if several else ":"
         first = -(-int(span[0]) // step) * step
-        for place in range(first, int(span[1]) + 1, step):
-            drawn.axvline(place, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
+        places = [place for place in range(first, int(span[1]) + 1, step) if place not in marked]
+        marked |= set(places)
+        for place in places:
+            drawn.axvline(place, color=shade, linewidth=1.0 if several else 0.6, linestyle=dash, zorder=0)
+        if several:
+            apart = f" ({step // quantum} x {quantum})" if step > quantum else ""
+            drawn.plot([], [], color=shade, linewidth=1.0, linestyle=dash, label=f"multiples of {step}{apart}")
+
+
+def _step(quantum: Any, span: tuple[float, float]) -> int:
+    """The multiple of a quantum that is marked."""
+    if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
+        raise PerfModelError(f"sweep: quanta={quantum!r}: expected positive whole numbers")
+    return quantum * max(1, ceil((span[1] - span[0]) / _MOST_MARKS / quantum))

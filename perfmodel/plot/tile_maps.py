@@ -12,6 +12,7 @@ from perfmodel.plot.style import TEXT, axes, checked_bytes, finish
 from perfmodel.transforms import tile
 
 SIZES = (16, 32, 64, 128, 256, 512)  # tried unless others are given
+_FEW = 3  # of those: below that, smaller ones and the extent itself are tried
 QUANTITIES = ("bytes", "bytes_read", "intensity", "footprint_bytes", "issued_flops")
 
 
@@ -20,7 +21,7 @@ def tile_map(
     x: str,
     y: str,
     *,
-    sizes: Sequence[int] | None = None,
+    sizes: Sequence[int] | Mapping[str, Sequence[int]] | None = None,
     show: str = "bytes",
     capacity_bytes: int | None = None,
     stream: Mapping[str, int] | None = None,
@@ -29,9 +30,10 @@ def tile_map(
     """A quantity over tile sizes of the labels x and y, from the formula of ``tile``; returns the Axes.
 
     ``show`` is bytes, bytes_read, intensity, footprint_bytes or issued_flops; ``stream`` cuts further labels into
-    loops, as in ``tile``. Tiles whose footprint exceeds ``capacity_bytes`` are crossed out. ``sizes`` are no larger
-    than either extent: unless given, the powers of two from 16 to 512 that are (the extents where none is).
-    ``PerfModelError`` otherwise, and for a label that there is not.
+    loops, as in ``tile``. Tiles whose footprint exceeds ``capacity_bytes`` are crossed out. ``sizes`` are those of both
+    labels, or of each (``{"m": [64, 128], "n": [7]}``), none larger than what it cuts. Unless given, they are the
+    powers of two from 16 to 512 that a label holds; of a label that holds fewer than three of them, those from 1 on,
+    and its extent. ``PerfModelError`` otherwise, and for a label that there is not.
 
     >>> from perfmodel import matmul
     >>> drawn = tile_map(matmul(4096, 4096, 4096), "m", "n", stream={"k": 64}, capacity_bytes=233472)
@@ -43,11 +45,11 @@ def tile_map(
     if show not in QUANTITIES:
         raise PerfModelError(f"tile_map: show={show!r}{did_you_mean(show, QUANTITIES)}; there are {listed(QUANTITIES)}")
     capacity = checked_bytes(capacity_bytes, "tile_map")
-    sizes = _sizes(program, (x, y), sizes)
+    wide, high = _sizes(program, (x, y), sizes)
     across, up = dims(f"tile_of_{x} tile_of_{y}")
     tiled = tile(program, grid={x: across, y: up}, stream=stream or {})
     formulas = {"shown": getattr(tiled, show), "held": tiled.footprint_bytes}
-    grid = numpy.meshgrid(numpy.array(sizes), numpy.array(sizes))
+    grid = numpy.meshgrid(numpy.array(wide), numpy.array(high))
     found = compile_formula(formulas, symbols=[across, up])({across: grid[0], up: grid[1]})
     shown, held = (numpy.broadcast_to(numpy.asarray(found[name], float), grid[0].shape) for name in ("shown", "held"))
     drawn = axes(ax, "tile_map")
@@ -55,14 +57,13 @@ def tile_map(
     _written(drawn, shown, held, capacity)
     bar = drawn.figure.colorbar(picture, ax=drawn)
     bar.set_label(show, fontsize=TEXT - 1)
-    places = range(len(sizes))
-    drawn.set_xticks(places, [str(each) for each in sizes])
-    drawn.set_yticks(places, [str(each) for each in sizes])
+    drawn.set_xticks(range(len(wide)), [str(each) for each in wide])
+    drawn.set_yticks(range(len(high)), [str(each) for each in high])
     return finish(drawn, f"{show} of {program.name} by tile", (f"tile of {x}", ""), (f"tile of {y}", ""), grid=False)
 
 
-def _sizes(program: Program, pair: tuple[str, str], sizes: Sequence[int] | None) -> Sequence[int]:
-    """The sizes to try of both labels, none larger than an extent."""
+def _sizes(program: Program, pair: tuple[str, str], sizes: Any) -> tuple[Sequence[int], Sequence[int]]:
+    """The sizes to try of each label, none larger than its extent."""
     if not isinstance(program, Program) or program.symbols:
         raise PerfModelError(f"tile_map: expected a program without symbols, got {program!r}")
     for label in pair:
@@ -73,15 +74,30 @@ def _sizes(program: Program, pair: tuple[str, str], sizes: Sequence[int] | None)
             )
     if pair[0] == pair[1]:
         raise PerfModelError(f"tile_map: x and y are both {pair[0]!r}; give two labels")
-    least = min(int(program.labels[label]) for label in pair)
+    if isinstance(sizes, Mapping) and (odd := [str(each) for each in sizes if each not in pair]):
+        raise LabelError(f"tile_map: sizes={listed(odd)}: expected sizes of {pair[0]} and {pair[1]}")
+    across, up = [
+        _sizes_of(label, int(program.labels[label]), sizes.get(label) if isinstance(sizes, Mapping) else sizes)
+        for label in pair
+    ]
+    return across, up
+
+
+def _sizes_of(label: str, extent: int, sizes: Sequence[int] | None) -> Sequence[int]:
+    """The sizes given of a label, or those that it has room for."""
     if sizes is None:
-        return [each for each in SIZES if each <= least] or [least]
-    if not sizes or any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in sizes):
+        usual = [each for each in SIZES if each <= extent]
+        few = [2**power for power in range(extent.bit_length()) if 2**power < extent]
+        return usual if len(usual) >= _FEW else [*few, extent]
+    if isinstance(sizes, str) or not isinstance(sizes, Sequence) or not sizes or not all(map(_counts, sizes)):
         raise PerfModelError(f"tile_map: sizes={sizes!r}: expected positive whole numbers")
-    for label in pair:
-        if max(sizes) > (extent := program.labels[label]):
-            raise PerfModelError(f"tile_map: {label} measures {extent}; a tile of {max(sizes)} is larger")
+    if max(sizes) > extent:
+        raise PerfModelError(f"tile_map: {label} measures {extent}; a tile of {max(sizes)} is larger")
     return sizes
+
+
+def _counts(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int) and value >= 1
 
 
 def _written(drawn: Any, shown: Any, held: Any, capacity: float | None) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from perfmodel.errors import PerfModelError
 from perfmodel.expressions import is_concrete
+from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
+from perfmodel.plot.naming import told_apart, wrapped
 from perfmodel.plot.style import GREY, TEXT, axes, colour, engineering, finish, legend, short_number
 
 _NAMED, _OTHERS = 6, "others"
@@ -26,11 +28,11 @@ def traffic(*programs: Program, labels: Sequence[str] | None = None, ax: Any = N
     """
     if not programs:
         raise PerfModelError("traffic: expected at least one program")
-    names = list(labels) if labels is not None else [" -> ".join([each.name, *each.history[1:]]) for each in programs]
-    if len(names) != len(programs):
-        raise PerfModelError(f"traffic: {len(names)} labels for {len(programs)} programs")
-    drawn = axes(ax, "traffic")
+    if labels is not None and len(labels) != len(programs):
+        raise PerfModelError(f"traffic: {len(labels)} labels for {len(programs)} programs")
     rows, tensors = _grouped([_bytes_by_tensor(each) for each in programs])
+    names = list(labels) if labels is not None else [wrapped(each) for each in _names(programs)]
+    drawn = axes(ax, "traffic")
     for place, moved in enumerate(rows):
         base = 0.0
         for (name, direction), amount in moved.items():
@@ -42,10 +44,17 @@ def traffic(*programs: Program, labels: Sequence[str] | None = None, ax: Any = N
     for name in tensors:
         drawn.bar(0, 0, color=_shade(name, tensors), label=name)
     drawn.bar(0, 0, color="#BBBBBB", hatch="//", edgecolor="white", label="written")
-    drawn.set_xticks(range(len(programs)), names, rotation=15 if max(map(len, names)) > 16 else 0)
+    drawn.set_xticks(range(len(programs)), names, rotation=15 if max(map(len, names)) > 48 // len(names) else 0)
     engineering(drawn.yaxis, "B")
-    legend(drawn, loc="upper right")
+    legend(drawn, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return finish(drawn, "bytes moved, by tensor", ("", ""), ("moved", ""))
+
+
+def _names(programs: Sequence[Program]) -> list[str]:
+    """By what differs: sizes and formats, or how they were made."""
+    if len(programs) == 1:
+        return [title(programs[0])]
+    return told_apart([(title(each), " -> ".join(each.history[1:]) or "as described") for each in programs])
 
 
 def _shade(name: str, tensors: list[str]) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 from perfmodel.errors import PerfModelError
 from perfmodel.estimation import Estimate
 from perfmodel.expressions import is_concrete
+from perfmodel.graph.describing import title as title_of
+from perfmodel.plot.naming import told_apart, wrapped
 from perfmodel.plot.style import GREY, TEXT, axes, colour, engineering, finish, legend, short_number
 
 _TOTAL = "estimate"
@@ -18,7 +20,9 @@ def waterfall(*estimates: Estimate, labels: Sequence[str] | None = None, ax: Any
     """Seconds added (or saved) by each effect, from ``Estimate.steps``, one or several estimates; returns the Axes.
 
     Each bar starts where the effects above it end; the last is the whole estimate. Effects that change nothing are
-    left out. ``PerfModelError`` for what is no estimate, or one that holds symbols.
+    left out. Without ``labels`` several are called by what differs: the program and its sizes, how it was made, the
+    machine; the tile and the effects where that is all. ``PerfModelError`` for what is no estimate, or one
+    that holds symbols.
 
     >>> from perfmodel import estimate, matmul
     >>> drawn = waterfall(estimate(matmul(1793, 1793, 1793), "a100-sxm-80gb"))
@@ -41,8 +45,8 @@ def waterfall(*estimates: Estimate, labels: Sequence[str] | None = None, ax: Any
     drawn.invert_yaxis()
     drawn.set_xlim(0, longest * 1.18)
     engineering(drawn.xaxis, "s")
-    legend(drawn, loc="upper right")
-    title = f"from the roofline to the estimate: {names[0]}" if len(estimates) == 1 else "from roofline to estimate"
+    legend(drawn, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    title = f"from the roofline to the estimate: {names[0]}" if len(estimates) == 1 else _shared(estimates)
     return finish(drawn, title, ("time", ""), ("", ""))
 
 
@@ -56,7 +60,25 @@ def _names(estimates: Sequence[Any], labels: Sequence[str] | None) -> list[str]:
             raise PerfModelError(f"waterfall: {each.program.name} holds symbols; give them values with p.at(...)")
     if labels is not None and len(labels) != len(estimates):
         raise PerfModelError(f"waterfall: {len(labels)} labels for {len(estimates)} estimates")
-    return list(labels) if labels is not None else [f"{each.program.name} on {each.machine.name}" for each in estimates]
+    if labels is not None:
+        return list(labels)
+    if len(estimates) == 1:
+        return [f"{estimates[0].program.name} on {estimates[0].machine.name}"]
+    return [wrapped(name) for name in told_apart(*zip(*map(_said, estimates), strict=True))]
+
+
+def _said(found: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What an estimate is of, how that was made and where it runs; what it was taken to be."""
+    made, tile = " -> ".join(found.program.history[1:]), found.tile
+    effects = f"effects {', '.join(found.effects)}" if found.effects else "no effects"
+    return (title_of(found.program), made, found.machine.name), ("" if tile is None else f"tile {tile}", effects)
+
+
+def _shared(estimates: Sequence[Estimate]) -> str:
+    """The title of several: with the program or the machine that they have in common."""
+    programs, chips = {each.program.name for each in estimates}, {each.machine.name for each in estimates}
+    of = f": {programs.pop()}" if len(programs) == 1 else ""
+    return f"from the roofline to the estimate{of}{f' on {chips.pop()}' if len(chips) == 1 else ''}"
 
 
 def _changes(found: Estimate) -> dict[str, tuple[float, float]]:

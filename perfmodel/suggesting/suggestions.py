@@ -253,22 +253,24 @@ class Suggestions(Shown):
         )
 
     def __repr__(self) -> str:
-        heads = [*self.wanted.sizes, *[each.name for each in self.asked.machines], "throughput", "away"]
-        rows = [
-            (
-                *each.sizes.values(),
-                *[quantity(seconds, "s") for seconds in each.times_s],
-                f"{each.gain:.3g} x",
-                percent(each.distance),
-            )
-            for each in (self.wanted, *self.rows)
-        ]
-        table = repr(Table("", tuple(heads), tuple(rows)))
         head = f"suggest({self.asked.program.name}): beside what is wanted (first), best first"
-        return "\n".join([head, table, *[f"# {text}" for text in self._first()]])
+        return "\n".join([head, repr(self._told()), *[f"# {text}" for text in self._first()]])
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        """The table of the repr, what was wanted first, and beside each size which quanta it meets."""
+        told = self._told()
+        rows = [(*row, "; ".join(each.why)) for row, each in zip(told.rows, (self.wanted, *self.rows), strict=True)]
+        caption = f"suggest({self.asked.program.name}): beside what is wanted (first), best first"
+        return Table(caption, (*told.columns, "why"), tuple(rows))._repr_html_()
+
+    def _told(self) -> Table:
+        """A row for what was wanted and for each suggestion, in words."""
+        columns = (*self.wanted.sizes, *[each.name for each in self.asked.machines], "throughput", "away")
+        rows = []
+        for each in (self.wanted, *self.rows):
+            times = [quantity(seconds, "s") for seconds in each.times_s]
+            rows.append((*each.sizes.values(), *times, f"{each.gain:.3g} x", percent(each.distance)))
+        return Table("", columns, tuple(rows))
 
 
 def _sizes(each: Suggestion) -> str:
