@@ -44,7 +44,7 @@ _HOME = homes_of(
         "perfmodel.catalogue": "Machine machine machines",
         "perfmodel.bounds": "io_lower_bound known_io_orders",
         "perfmodel.mechanisms": (
-            "Energies amat amdahl bank_conflicts divergence efficiency_ladder energy energy_tables gustafson "
+            "Energies alignment amat amdahl bank_conflicts divergence efficiency_ladder energy energy_tables gustafson "
             "instruction_energy latency_hiding littles_law occupancy systolic tile_grid transactions waves work_span "
             "work_span_limits"
         ),
@@ -170,6 +170,7 @@ if TYPE_CHECKING:  # the same names for type checkers: `as` says that they are e
     )
     from perfmodel.mechanisms import (
         Energies as Energies,
+        alignment as alignment,
         amat as amat,
         amdahl as amdahl,
         bank_conflicts as bank_conflicts,

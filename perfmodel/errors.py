@@ -96,6 +96,9 @@ class SolveError(PerfModelError):
     """
 
 
+_LONGEST_NAME = 200  # characters: what is longer is no slip of a name, and takes its time to compare
+
+
 def did_you_mean(wrong: object, known: Iterable[str]) -> str:
     """A near miss as the tail of a message, or nothing; what has no text of its own is near to nothing.
 
@@ -110,6 +113,8 @@ def did_you_mean(wrong: object, known: Iterable[str]) -> str:
     try:
         text = str(wrong).lower()
     except Exception:  # an int of too many digits, or an object whose own text fails
+        return ""
+    if len(text) > _LONGEST_NAME:
         return ""
     close = get_close_matches(text, list(names), n=1, cutoff=0.6)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
@@ -126,7 +131,7 @@ def listed(names: Iterable[object], limit: int = 24) -> str:
     return (", ".join(shown[:limit]) + tail) or "none"
 
 
-def brief(value: object) -> str:
+def brief(value: object, most: int = 80) -> str:
     """A value as it stands in a message, cut: an int of many digits cannot even be printed, nor may an object be.
 
     >>> brief("n"), brief(10**400)
@@ -140,4 +145,5 @@ def brief(value: object) -> str:
         return f"a long {type(value).__name__}"
     except Exception:  # an object whose own text fails
         return f"<{type(value).__name__}>"
-    return text if len(text) <= 80 else text[:80] + "..."
+    text = " ".join(text.split()) if "\n" in text else text  # a table stands in one line
+    return text if len(text) <= most else text[:most] + "..."

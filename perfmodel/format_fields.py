@@ -158,8 +158,13 @@ def _float_encoding(bits: int | Fraction, exponent_bits: Any, mantissa_bits: Any
     # Up to the widths of fp64, so that every value is a Python float, exactly.
     exponent_bits = whole("exponent_bits", exponent_bits, 1, 11)
     mantissa_bits = whole("mantissa_bits", mantissa_bits, 0, 52)
-    if 1 + exponent_bits + mantissa_bits > bits:
-        _refuse("bits", bits, f"a sign, {exponent_bits} exponent and {mantissa_bits} mantissa bits do not fit")
+    signs = int(encoding != "powers")
+    if encoding == "powers" and mantissa_bits:
+        _refuse("mantissa_bits", mantissa_bits, "the encoding 'powers' has exponents alone")
+    if signs + exponent_bits + mantissa_bits > bits:
+        _refuse(
+            "bits", bits, f"{'a sign, ' * signs}{exponent_bits} exponent and {mantissa_bits} mantissa bits do not fit"
+        )
     bias = 2 ** (exponent_bits - 1) - 1 if bias is None else whole("bias", bias, -1023, 2048)
     code = largest_code(exponent_bits, mantissa_bits, encoding)
     if code < 1 << mantissa_bits:

@@ -12,7 +12,8 @@ columns. Sources, by the short names used below:
 - FNUZ: Noune et al., "8-bit Numerical Formats for Deep Neural Networks", arXiv:2206.02915, as in
   AMD's CDNA 3: one zero, and its negative is the only NaN; the bias is one more than usual.
 - MX: OCP Microscaling Formats (MX) Specification, version 1.0, 2023: FP6 and FP4 elements have
-  neither infinity nor NaN (section 5.3); 32 elements, or 32 integers, share one 8-bit E8M0 scale (table 1, 5.4).
+  neither infinity nor NaN (section 5.3); 32 elements, or 32 integers, share one 8-bit E8M0 scale (table 1, 5.4),
+  an exponent alone: without sign and zero, its lowest pattern is 2^-127 and its highest NaN.
 - NVFP4: NVIDIA, "Introducing NVFP4 for Efficient and Accurate Low-Precision Inference", 2025:
   16 E2M1 elements share one E4M3 scale.
 - int1: NVIDIA, PTX ISA, ``mma`` with ``.b1``: bits under XOR (-1, +1) or AND (0, 1) and popcount.
@@ -27,8 +28,9 @@ import math
 #   "one-nan"  only the highest magnitude is kept, for NaN
 #   "fnuz"     nothing: NaN sits where negative zero would be
 #   "finite"   nothing: every pattern is a number
+#   "powers"   the highest magnitude, for NaN; there is no sign and no zero: every pattern is a power of two
 # Integers: "signed" (two's complement), "unsigned", and "binary" (one bit for -1, +1 or 0, 1).
-FLOAT_ENCODINGS = ("ieee", "one-nan", "fnuz", "finite")
+FLOAT_ENCODINGS = ("ieee", "one-nan", "fnuz", "finite", "powers")
 INT_ENCODINGS = ("signed", "unsigned", "binary")
 
 # name: (bits in memory, exponent bits, mantissa bits, bias, encoding, family)
@@ -45,6 +47,7 @@ FLOATS: dict[str, tuple[int, int, int, int, str, str]] = {
     "fp6_e2m3": (6, 2, 3, 1, "finite", "fp6"),  # MX
     "fp6_e3m2": (6, 3, 2, 3, "finite", "fp6"),  # MX
     "fp4_e2m1": (4, 2, 1, 1, "finite", "fp4"),  # MX
+    "e8m0": (8, 8, 0, 127, "powers", "e8m0"),  # MX
 }
 
 # name: (bits, encoding, family)
@@ -99,6 +102,7 @@ ALIASES: dict[str, str] = {
     "fp4": "fp4_e2m1",
     "e2m1": "fp4_e2m1",
     "float4_e2m1fn": "fp4_e2m1",
+    "float8_e8m0fnu": "e8m0",
     "binary": "int1",
     "mxfp8_e4m3": "mxfp8",
     "mxfp6_e2m3": "mxfp6",
@@ -115,7 +119,7 @@ def largest_code(exponent_bits: int, mantissa_bits: int, encoding: str) -> int:
     patterns = 1 << exponent_bits + mantissa_bits
     if encoding == "ieee":
         return patterns - (1 << mantissa_bits) - 1
-    return patterns - (2 if encoding == "one-nan" else 1)
+    return patterns - (2 if encoding in ("one-nan", "powers") else 1)
 
 
 def magnitude(code: int, mantissa_bits: int, bias: int) -> float:
@@ -128,6 +132,15 @@ def magnitude(code: int, mantissa_bits: int, bias: int) -> float:
     if exponent:
         significand += 1 << mantissa_bits  # the leading one that normal numbers do not store
     return math.ldexp(significand, max(exponent, 1) - bias - mantissa_bits)
+
+
+def least_normal(mantissa_bits: int, bias: int, encoding: str | None) -> float:
+    """The smallest float of full precision: exponent field 1, or the lowest pattern where that is no zero.
+
+    >>> least_normal(3, 7, "one-nan") == 2**-6, least_normal(0, 127, "powers") == 2**-127
+    (True, True)
+    """
+    return math.ldexp(1.0, (0 if encoding == "powers" else 1) - bias)
 
 
 def largest_integer(bits: int, encoding: str) -> int:

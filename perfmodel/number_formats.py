@@ -17,9 +17,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 import perfmodel.format_fields as read
+import perfmodel.format_table as table
 from perfmodel.errors import FormatError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, ceil_div, product, scaled, total
-from perfmodel.format_table import ALIASES, FLOATS, INTEGERS, SCALED, largest_code, largest_integer, magnitude
+from perfmodel.format_table import ALIASES, FLOATS, INTEGERS, SCALED
 from perfmodel.shown import Shown
 
 Rank: TypeAlias = "tuple[bool, bool, int | Fraction, int, bool, int | Fraction]"  # see Format.rank
@@ -114,35 +115,34 @@ class Format(Shown):
     def max_finite(self) -> float | int | None:
         """The largest number an element holds, before any scale; None without an encoding.
 
-        An int for integers. It is 1 for int1, whose bit is read as -1, +1 or as 0, 1.
+        A block's scale multiplies it: 2^-127 to 2^127 for MX (``e8m0``), up to 448 for NVFP4 (``fp8_e4m3``). An int
+        for integers: MXINT8's fixed 2^-6 counts as scale. 1 for int1, whose bit is read as -1, +1 or as 0, 1.
 
-        >>> format("fp8_e4m3").max_finite, format("int8").max_finite
-        (448.0, 127)
+        >>> format("fp8_e4m3").max_finite, format("int8").max_finite, format("nvfp4").max_finite
+        (448.0, 127, 6.0)
         """
-        if self.encoding is None:
-            return None
-        if self.exponent_bits is None or self.mantissa_bits is None:
-            return largest_integer(int(self.bits), self.encoding)
-        code = largest_code(self.exponent_bits, self.mantissa_bits, self.encoding)
-        return magnitude(code, self.mantissa_bits, self.bias or 0)
+        if (how := self.encoding) is None or self.exponent_bits is None or self.mantissa_bits is None:
+            return None if how is None else table.largest_integer(int(self.bits), how)
+        code = table.largest_code(self.exponent_bits, self.mantissa_bits, how)
+        return table.magnitude(code, self.mantissa_bits, self.bias or 0)
 
     @property
     def min_normal(self) -> float | None:
-        """The smallest positive float of full precision; None for integers and without an encoding.
+        """The smallest positive float of full precision, before any scale; None for integers, without an encoding.
 
-        >>> format("fp16").min_normal == 2**-14
-        True
+        >>> format("fp16").min_normal == 2**-14, format("mxfp4").min_normal, format("e8m0").min_normal == 2**-127
+        (True, 1.0, True)
         """
-        return None if (m := self.mantissa_bits) is None else magnitude(1 << m, m, self.bias or 0)
+        return None if (m := self.mantissa_bits) is None else table.least_normal(m, self.bias or 0, self.encoding)
 
     @property
     def min_subnormal(self) -> float | None:
-        """The smallest positive float of all; None where there are no subnormal numbers.
+        """The smallest positive float of all, before any scale; None where there are no subnormal numbers.
 
         >>> format("fp4_e2m1").min_subnormal
         0.5
         """
-        return magnitude(1, self.mantissa_bits, self.bias or 0) if self.mantissa_bits else None
+        return table.magnitude(1, self.mantissa_bits, self.bias or 0) if self.mantissa_bits else None
 
     @property
     def epsilon(self) -> float | None:
@@ -285,8 +285,7 @@ def widest(formats: Iterable[Format | str]) -> Format:
 
 
 def _tabled() -> dict[str, Format]:
-    """The formats of the table by name, then by their other names."""
-    found: dict[str, Format] = {}
+    found: dict[str, Format] = {}  # by name, then by their other names
     for name, (bits, e, m, bias, how, family) in FLOATS.items():
         found[name] = Format(name, bits=bits, exponent_bits=e, mantissa_bits=m, bias=bias, encoding=how, family=family)
     for name, (bits, how, family) in INTEGERS.items():

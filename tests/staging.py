@@ -132,3 +132,15 @@ def evaluated(size: Any, values: dict[Any, int]) -> int:
         done = sum(standing.function.xreplace(dict(zip(numbers, map(sympy.Integer, at), strict=True))) for at in terms)
         found = found.xreplace({standing: sympy.Integer(done)})
     return int(found)
+
+
+def normal(program: pm.Program, seed: int = 0) -> dict[str, Array]:
+    """Real numbers for every input, normally distributed."""
+    draw = np.random.default_rng(seed)
+    return {item.name: draw.normal(size=tuple(int(e) for e in item.extents)) for item in program.inputs}
+
+
+def simulated(program: pm.Program, arrays: dict[str, Array], watch: tuple[str, ...] = ()) -> Any:
+    """The run of a program whose values may overflow: numpy's remarks on it left out."""
+    with np.errstate(all="ignore"):
+        return pm.simulate(program, arrays, watch=watch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ SCRIPT = Path(__file__).parents[1] / "benchmarks" / "accuracy.py"
 
 @pytest.fixture(scope="module")
 def accuracy() -> ModuleType:
+    sys.path.insert(0, str(SCRIPT.parent))  # as a script has it
     spec = importlib.util.spec_from_file_location("accuracy", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

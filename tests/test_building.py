@@ -6,24 +6,20 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from touching import op_of
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError
 from perfmodel.expressions import bind, dims, floor_div
 from perfmodel.graph.building import checked_labels, checked_tensor, contracted, gather, reduced, window
 from perfmodel.graph.indexing import Affine, Axis, Gathered
 from perfmodel.graph.masks import Mask, causal
-from perfmodel.graph.nodes import Op, Tensor, mapped, tensor
+from perfmodel.graph.nodes import Tensor, mapped, tensor
 from perfmodel.graph.tracing import program
 from perfmodel.number_formats import format
 
 m, n, k, h = dims("m n k h")
 X = tensor("x", {"m": m, "n": n, "k": 8})
 A, B = tensor("a", {"m": m, "k": 8}), tensor("b", {"k": 8, "n": n})
-
-
-def op_of(made: Tensor) -> Op:
-    assert made.producer is not None
-    return made.producer
 
 
 def scores(mask: Mask | None = None) -> Tensor:

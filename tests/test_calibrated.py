@@ -33,6 +33,14 @@ def test_a_calibrated_chip_has_the_eight_and_their_source(name: str) -> None:
         assert "Read off timings" in str(chip.sources[each])
 
 
+def test_an_mi355x_has_the_share_of_its_peak_from_elsewhere_and_the_rest_from_timings() -> None:
+    """Its own eight, of which the best matmul of a search gives the share that its power allows."""
+    chip = pm.machine("mi355x")
+    assert constants_of(chip)[1] == ""
+    kept = {name for name in NAMES if "Read off timings" not in str(chip.sources[name])}
+    assert kept == {"matrix_reach"}
+
+
 @pytest.mark.parametrize("name", FULL)
 def test_constants_are_physical(name: str) -> None:
     """Shares lie under one, a launch takes microseconds, a step is shorter than the end of a tile."""
@@ -47,10 +55,11 @@ def test_constants_are_physical(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "lender"), [
     ("h100-pcie", "h100-sxm"), ("rtx-4090", "l40s"), ("a10", "l40s"), ("rtx-5090", "rtx-pro-6000-server"),
-    ("v100-sxm2-16gb", "a100-sxm-80gb"), ("mi300x", "a100-sxm-80gb"), ("tpu-v5e", ""), ("lecture-cpu", ""),
+    ("v100-sxm2-16gb", "a100-sxm-80gb"), ("mi300x", "mi355x"), ("mi350x", "mi355x"),
+    ("mi210", "mi355x"), ("tpu-v5e", ""), ("lecture-cpu", ""),
 ])  # fmt: skip
 def test_the_nearest_relative_lends(name: str, lender: str) -> None:
-    """By architecture; machines that are no GPUs have no relative."""
+    """By vendor, memory and architecture; machines that are no GPUs have no relative."""
     assert constants_of(pm.machine(name))[1] == lender
 
 

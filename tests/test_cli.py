@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -109,9 +110,11 @@ def test_formats_lists_every_format(shell: Shell) -> None:
     assert [row.split()[0] for row in shell("formats").splitlines()[2:]] == [each.name for each in pm.formats()]
     assert json_document(shell("formats", "nvfp4", "fp16", "--json"))["formats"] == [
         {"name": "nvfp4", "kind": "float", "bits": 4, "effective_bits": 4.5, "exponent_bits": 2, "mantissa_bits": 1,
-         "block": 16, "scale_bits": 8, "max_finite": 6.0, "min_normal": 1.0, "accumulator": "fp32"},
+         "block": 16, "scale_bits": 8, "max_finite": 6.0, "min_normal": 1.0, "min_subnormal": 0.5,
+         "accumulator": "fp32"},
         {"name": "fp16", "kind": "float", "bits": 16, "effective_bits": 16, "exponent_bits": 5, "mantissa_bits": 10,
-         "block": None, "scale_bits": 0, "max_finite": 65504.0, "min_normal": 2**-14, "accumulator": "fp32"},
+         "block": None, "scale_bits": 0, "max_finite": 65504.0, "min_normal": 2**-14, "min_subnormal": 2**-24,
+         "accumulator": "fp32"},
     ]  # fmt: skip
 
 
@@ -309,10 +312,16 @@ def test_letters_that_a_terminal_lacks_are_shown_by_their_code(monkeypatch: pyte
 
 
 def test_options_are_parsed_without_loading_a_command() -> None:
-    """The parser gives the command as a function to call: nothing has run yet."""
+    """Help is quick: of the parser's own modules none is that of a command, until one runs."""
     options = parser().parse_args(["estimate", MATMUL, *ON, "--fuse", "stage", "--at", "n=4"])
     assert (options.program, options.on, options.fuse, options.at) == ([MATMUL], ["h100-sxm"], "stage", ["n=4"])
-    assert callable(options.run)
+    code = (
+        "import sys; from perfmodel.cli.options import parser; parser(); "
+        "print(*[name for name in sys.modules if name.startswith(('perfmodel.cli.', 'perfmodel.estimation'))])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    homes = ("question_options", "unit_options", "warp_options", "shared_options", "options", "entry")
+    assert set(loaded) <= {f"perfmodel.cli.{name}" for name in homes}
 
 
 def test_tiled_programs_are_estimated_and_explained(shell: Shell) -> None:

@@ -116,7 +116,7 @@ def test_a_program_is_asked_several_things_at_once() -> None:
     assert found.intervals == ((2, 119651),)
     found = solve(SQUARE, H100, n, where=["n % 128 == 0", "intensity >= 295", n <= 1100])
     assert found.intervals == ((896, 896), (1024, 1024))  # 2 n^3 / (6 n^2) = n/3 >= 295 from 885 on
-    assert "exhaustive search of 1 .. 1048576" in found.how
+    assert "exhaustive search of 885 .. 1100" in found.how
 
 
 def test_conditions_on_times_join_others_of_real_estimates() -> None:
@@ -191,3 +191,21 @@ def test_what_is_always_so_is_no_question() -> None:
     for given_ in (None, 3, [], {}, object()):
         with pytest.raises(ExpressionError, match="expected comparisons"):
             condition_of(given_)
+
+
+def test_a_word_with_a_unit_is_a_quantity_or_refused() -> None:
+    """What a level of the chip holds is a fact; a quantity that there is not becomes no symbol, a parameter may."""
+    tiled = pm.tile(pm.matmul(4096, 4096, 4096), m="t", n="t")
+    held = pm.solve(tiled, "h100-sxm", "t", where="footprint_bytes <= shared_bytes")
+    room = pm.machine("h100-sxm").level("shared").capacity_bytes
+    assert tiled.at(t=held.most).footprint_bytes <= room < tiled.at(t=held.most + 1).footprint_bytes
+    for word in ("spare_bytes", "bytes_of_flops", "shared_byte"):
+        with pytest.raises(pm.ExpressionError, match=f"no quantity '{word}'.*; there are .*shared_bytes"):
+            pm.solve(tiled, "h100-sxm", "t", where=f"footprint_bytes <= {word}")
+    with pytest.raises(pm.MachineError, match="tpu-v5e lists no shared_bytes; its on-chip levels are vmem"):
+        pm.solve(tiled, "tpu-v5e", "t", where="footprint_bytes <= shared_bytes")
+    plain = pm.solve(pm.matmul("n", 64, 64), "n", where="bytes <= budget")
+    assert {each.name for each in plain.expression.free_symbols} == {"n", "budget"}
+    found = pm.suggest(pm.tile(pm.matmul(4096, 4096, 4096), m="t", n="t"), "h100-sxm", t=[8, 16, 24, 32],
+                       where="footprint_bytes <= shared_bytes")  # fmt: skip
+    assert {row.sizes["t"] for row in found.rows} == {t for t in (8, 16, 24, 32) if t <= held.most}

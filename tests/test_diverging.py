@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -154,14 +153,12 @@ def test_many_threads_are_summed_in_pieces() -> None:
 # ---------------------------------------------------------------------------- a value; refusals
 
 
-def test_it_is_a_value_with_words() -> None:
-    """Equal, picklable, plain data, markup; the repr is what makes it."""
+def test_what_was_given_is_shown() -> None:
+    """The repr is what makes it."""
     found = pm.divergence("t < 3", threads=64, steps=(("t", 2), [1, 2]), block=(8, 4))
     assert repr(found).splitlines()[0] == "divergence('t < 3', threads=64, steps=(('t', 2), [1, 2]), block=(8, 4, 1))"
     assert found == pm.divergence("t < 3", 64, (("t", 2), [1, 2]), block=(8, 4, 1))
-    assert pickle.loads(pickle.dumps(found)) == found
     assert found.to_dict()["block"] == [8, 4, 1]
-    assert "<pre>" in found._repr_html_()
     assert found.explain().splitlines()[0] == repr(found).splitlines()[0]
 
 

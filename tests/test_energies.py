@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -212,15 +211,11 @@ def test_what_has_no_answer_is_refused(call: Any, words: str) -> None:
         call()
 
 
-def test_energies_are_values_with_words() -> None:
-    """Equality, pickling, text, markup and plain data."""
+def test_a_table_shows_what_makes_it_again() -> None:
+    """Figures as they were given, in decimals or as a fraction that no decimal is."""
     table = pm.Energies(pj_per_op={"fp32": "4.6", "fp16": Fraction(1, 3)}, pj_per_byte=150)
-    found = pm.energy(pm.matmul(64, 64, 64, dtype="fp32"), table)
-    for value in (table, found, pm.instruction_energy("HMMA"), pm.instruction_energy(3, 20, 4)):
-        assert pickle.loads(pickle.dumps(value)) == value
-        assert value._repr_html_().startswith("<pre>")
-        assert value.to_dict()
-        assert value.explain()
-    assert eval(repr(table).splitlines()[0], {"pm": pm}) == table  # noqa: S307  # our own text
-    assert found == pm.energy(pm.matmul(64, 64, 64, dtype="fp32"), table)
-    assert "64" in repr(pm.energy(pm.matmul(64, "n", 64), table))
+    assert table.made == "pm.Energies(pj_per_op={'fp32': 4.6, 'fp16': '1/3'}, pj_per_byte=150)"
+    assert eval(table.made, {"pm": pm}) == table  # noqa: S307  # our own text
+    formulas = pm.energy(pm.matmul(64, "n", 64, dtype="fp32"), table).comments()
+    # 2 * 64 * 64 FLOPs at 4.6 pJ for each of n; and 4 bytes at 150 pJ of n columns of 64 twice, and of 64 * 64
+    assert formulas[0] == "compute 188416 n / 5 pJ, memory 76800 n + 2457600 pJ"

@@ -175,3 +175,12 @@ def test_the_data_has_the_numbers() -> None:
     (kernel,) = data["kernels"]
     assert kernel["terms"]["hbm"]["amount"] == 3 * 2 * 64**2
     assert kernel["terms"]["matrix bf16"]["seconds"] == 2 * 64**3 / pm.machine("h100-sxm").peak("bf16")
+
+
+def test_kernels_that_are_alike_are_estimated_as_each() -> None:
+    """The two equal products of a gated MLP share their work: times are those of estimate, kernel by kernel."""
+    program = pm.gated_mlp("t", 4096, 1000)
+    found = pm.estimate_many(program, "h100-sxm", {"t": [100, 129]})
+    one = pm.estimate(program.at(t=129), "h100-sxm")
+    assert [float(each.seconds()[1]) for each in found.kernels] == pytest.approx([each.time_s for each in one.kernels])
+    assert len({id(each) for each in found.kernels}) == len(found.kernels) - 1

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from perfmodel.errors import FormatError
+from perfmodel.format_table import SCALED
 from perfmodel.number_formats import Format, format
 
 SMALL_FLOATS = {
@@ -41,6 +43,26 @@ def test_limits_are_those_of_all_bit_patterns(name: str) -> None:
     assert one.min_subnormal == finite[finite > 0].min()
     assert one.has_infinity == bool(np.isinf(values).any())
     assert one.epsilon == finite[finite > 1].min() - 1
+
+
+def test_a_scale_is_an_exponent_alone() -> None:
+    """E8M0 has no sign, no zero and one NaN: its limits are those of all its patterns."""
+    one, values = format("e8m0"), values_of_all_patterns(ml_dtypes.float8_e8m0fnu, 8)
+    finite = values[np.isfinite(values)]
+    assert (one.min_normal, one.max_finite) == (finite.min(), finite.max()) == (2.0**-127, 2.0**127)
+    assert len(finite) == 2**8 - 1
+    assert (one.min_subnormal, one.has_infinity, one.bits) == (None, False, 8)
+    with pytest.raises(FormatError, match="exponents alone"):
+        Format(bits=8, exponent_bits=4, mantissa_bits=3, encoding="powers")
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_block_scaled_formats_have_the_limits_of_their_elements(name: str) -> None:
+    """A scale multiplies an element; what the element holds before that is said, and never left out."""
+    one, element = format(name), format(SCALED[name][0])
+    limits = ("max_finite", "min_normal", "min_subnormal", "epsilon")
+    assert [getattr(one, limit) for limit in limits] == [getattr(element, limit) for limit in limits]
+    assert one.max_finite is not None
 
 
 @pytest.mark.parametrize("name", [*SMALL_FLOATS, "fp32", "fp64"])

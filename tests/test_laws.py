@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from staging import (
@@ -16,6 +15,7 @@ from staging import (
     hulls,
     loads,
     operations,
+    simulated,
     stores,
     tiled,
 )
@@ -29,11 +29,6 @@ SHORT = settings(LAW, max_examples=60)
 
 # What tiles of symbols cannot count: masked tiles, and scales that tiles share.
 UNCOUNTED = ("bind the symbols", "share a scale")
-
-
-def simulated(program: pm.Program, arrays: dict[str, Any]) -> Any:
-    with np.errstate(all="ignore"):
-        return pm.simulate(program, arrays)
 
 
 # laws that hold

@@ -85,3 +85,11 @@ def test_a_size_is_no_machine(text: str) -> None:
 def test_what_looks_like_a_machine_is_never_algebra(text: str) -> None:
     with pytest.raises(MachineError, match="machine: "):
         machine_meant(text)
+
+
+def test_a_name_of_any_length_is_shown_in_brief() -> None:
+    """A hundred thousand characters make a message of a few hundred."""
+    for name in ("x" * 100_000, "h100 " * 20_000):
+        with pytest.raises(MachineError) as refused:
+            machine(name)
+        assert len(str(refused.value)) < 1000

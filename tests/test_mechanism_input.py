@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import json
 import pickle
 from decimal import Decimal
 from fractions import Fraction
@@ -63,9 +64,9 @@ def test_any_argument_is_an_answer_or_our_error(name: str, data: st.DataObject) 
         assert parameter.startswith("machine")
         return
     assert isinstance(found, Answer)
-    assert repr(found)
-    assert found.explain()
-    assert found.to_dict()
+    assert repr(found).startswith(f"{found.made}\n# ")
+    assert found.explain().startswith(f"{found.made}\n  ")
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert pickle.loads(pickle.dumps(found)) == found
 
 
@@ -79,4 +80,5 @@ def test_expressions_answer_or_are_refused(text: Any, threads: int, warp: int, s
         lambda: pm.bank_conflicts(text.text, threads=threads, warp=warp),
     ):
         with contextlib.suppress(pm.PerfModelError):
-            assert repr(made())
+            found = made()
+            assert repr(found).startswith(f"{found.made}\n# ")

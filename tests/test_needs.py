@@ -10,9 +10,8 @@ from test_halos import Windowed, windowed
 
 import perfmodel as pm
 from perfmodel.graph import reduced, tensor
-from perfmodel.graph.indexing import Affine
 from perfmodel.graph.intervals import Interval, Linear
-from perfmodel.graph.needs import Need, index_interval, joined_parts, needs_of, trips_of, within_mask
+from perfmodel.graph.needs import Need, joined_parts, needs_of, trips_of, within_mask
 from perfmodel.graph.tilings import Cut, Tiling
 
 
@@ -88,14 +87,6 @@ def test_a_causal_tile_needs_the_keys_up_to_its_last_row() -> None:
     (need,) = needs(scores, q=2).values()
     assert [need.space["kv"].at({"q": number}) for number in (0, 1)] == [(0, 2), (0, 4)]
     assert within_mask(need.op, {"q": Interval.whole(4), "kv": Interval.whole(4)}, {})["kv"].at({}) == (0, 4)
-
-
-def test_padding_is_not_read() -> None:
-    """3 taps over 4 outputs with padding 1: all 4 elements; with a stride of 2 and no overlap, gaps are kept."""
-    space = {"p": Interval.whole(4), "r": Interval.whole(3)}
-    assert index_interval(Affine((("p", 1), ("r", 1)), -1), space, 4).at({}) == (0, 4)
-    apart = index_interval(Affine((("p", 3),), 0), space, 12)
-    assert (apart.at({}), apart.length_at({})) == ((0, 10), 4)
 
 
 def test_a_gather_is_looked_up_by_its_labels() -> None:

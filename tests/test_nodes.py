@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from touching import op_of
 
 from perfmodel.errors import DimensionError, ExpressionError, FormatError, LabelError
 from perfmodel.expressions import dims
 from perfmodel.graph.building import contracted, reduced, window
 from perfmodel.graph.indexing import Affine, Axis
 from perfmodel.graph.masks import Mask, causal
-from perfmodel.graph.nodes import Access, Op, Tensor, applied, mapped, tensor
+from perfmodel.graph.nodes import Access, Tensor, applied, mapped, tensor
 from perfmodel.graph.operands import Scalar
 from perfmodel.number_formats import format
 
 m, n = dims("m n")
-
-
-def op_of(made: Tensor) -> Op:
-    assert made.producer is not None
-    return made.producer
 
 
 def scores(mask: Mask | None = None) -> Tensor:

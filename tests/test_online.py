@@ -9,7 +9,7 @@ import pytest
 import sympy
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.strategies import DrawFn
-from staging import Array, assert_counts_as_it_runs, assert_same_values, evaluated, loads, stores
+from staging import Array, assert_counts_as_it_runs, assert_same_values, evaluated, loads, normal, simulated, stores
 
 import perfmodel as pm
 from perfmodel.graph import contracted
@@ -30,16 +30,6 @@ def passes(program: pm.Program) -> list[str]:
     tiled = program.counted[0].tiled
     assert tiled is not None
     return [node.label for node in tiled.schedule.body if isinstance(node, Loop)]
-
-
-def normal(program: pm.Program, seed: int = 0) -> dict[str, Array]:
-    draw = np.random.default_rng(seed)
-    return {item.name: draw.normal(size=tuple(int(e) for e in item.extents)) for item in program.inputs}
-
-
-def simulated(program: pm.Program, arrays: dict[str, Array], watch: tuple[str, ...] = ()) -> Any:
-    with np.errstate(all="ignore"):
-        return pm.simulate(program, arrays, watch=watch)
 
 
 # the figures

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.strategies import DrawFn
-from staging import arrays_of, assert_counts_as_it_runs, assert_same_values, cuts, evaluated, hulls, loads, tiled
+from staging import (
+    arrays_of,
+    assert_counts_as_it_runs,
+    assert_same_values,
+    cuts,
+    evaluated,
+    hulls,
+    loads,
+    simulated,
+    tiled,
+)
 from strategies import programs, recipes, staged
 
 import perfmodel as pm
@@ -19,11 +29,6 @@ from perfmodel.simulation.tallying import count_differences
 
 LAW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 REFUSED = ("lies under a mask", "rolled around its end")
-
-
-def simulated(program: pm.Program, arrays: dict[str, Any]) -> Any:
-    with np.errstate(all="ignore"):
-        return pm.simulate(program, arrays)
 
 
 # figures

@@ -31,6 +31,12 @@ def test_copies_are_three_whole_numbers_from_1_on(copies: Any) -> None:
         pm.Protocol("x", copies=copies)
 
 
+@pytest.mark.parametrize("rows", [0, -64, 257, 64.0, True, "64", None])
+def test_the_least_rows_of_a_tile_are_those_of_some_tile(rows: Any) -> None:
+    with pytest.raises(pm.PerfModelError, match=r"Protocol: least_rows = .*whole number from 1 to 256"):
+        pm.Protocol("x", least_rows=rows)
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("name", 3), ("source", None), ("cold", 1), ("until_l2", "no"), ("quantizer", "fp8")]
 )
@@ -47,6 +53,7 @@ def test_a_quantizer_holds_passes_and_seconds(field: str, value: Any) -> None:
 
 def test_what_is_valid_is_kept_as_it_is() -> None:
     made = pm.Protocol("x", copies=(2, 1, 1), launch_s=np.float64(1e-6), quantizer=Quantizer(2))
+    assert (made.copies, made.launch_s, made.quantizer) == ((2, 1, 1), 1e-6, Quantizer(2))
     slower = pm.estimate(pm.matmul(64, 64, 64), "h100-sxm", protocol=made)
     assert slower.time_s > pm.estimate(pm.matmul(64, 64, 64), "h100-sxm").time_s
 

@@ -6,11 +6,14 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.effects.chips import Chip
+from perfmodel.effects.choosing import chosen
+from perfmodel.effects.launch import SOONER_S, launched_s
 from perfmodel.effects.protocols import PROTOCOLS, WARM, Protocol
 from perfmodel.effects.quantizers import Quantizer
-from perfmodel.effects.quantizing import SMALL_S, quantized_s
+from perfmodel.effects.quantizing import SMALL_S, TWO_DIES_S, quantized_s
 from perfmodel.effects.row_latency import ROW_S
 from perfmodel.effects.shapes import KernelShape, shape_of
+from perfmodel.effects.stack import NAMES, Rates, Setting
 from perfmodel.validation.protocols_of_rows import protocol_of
 from perfmodel.validation.rows import Row
 
@@ -79,7 +82,7 @@ def test_rows_that_quantize_have_the_quantizer_of_their_framework() -> None:
     """Passes over A by framework: a scale a row takes two, one of the whole tensor three, of a block one."""
     passes = {name: row(framework=name).quantizer for name in ("sglang", "vllm", "trtllm")}
     assert [each.passes for each in passes.values() if each] == [2, 3, 3]
-    assert row(dtype="nvfp4", chip="b200-sxm").quantizer == Quantizer(1, 0.14e-6, 2.8e-6)
+    assert row(dtype="nvfp4", chip="b200-sxm").quantizer == Quantizer(1, 0.14e-6, 2.5e-6)
     assert PROTOCOLS["aiconfigurator-vllm"].quantizer is None
 
 
@@ -107,12 +110,63 @@ def test_kernels_that_load_an_element_a_thread_move_few_bytes_a_clock() -> None:
     how = PROTOCOLS["vidur-scalar"]
     p = pm.fuse(pm.elementwise("silu(x) * w", 2**28, dtype="fp16"))
     seconds = pm.estimate(p, H100, protocol=how).time_s - pm.estimate(p, H100, protocol=how, without=["launch"]).time_s
-    assert seconds == pytest.approx(CHIP.constants.launch_s)
+    assert seconds == pytest.approx(launched_s(CHIP))
     expected = 3 * 2 * 2**28 / (6 * 132 * 1.98e9)
     assert pm.estimate(p, H100, protocol=how, without=["launch", "overlap"]).time_s == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("op", "name"), [("silu_mul", "vidur-scalar"), ("ew_add", "vidur"), ("gemm", "vidur")])
+@pytest.mark.parametrize(("op", "name"), [("silu_mul", "vidur-scalar"), ("ew_add", "vidur-stream"), ("gemm", "vidur")])
 def test_kernels_of_a_serving_engine_are_told_from_those_of_torch(op: str, name: str) -> None:
     """Norms, rotary embeddings and gates of vidur's table are its own kernels, sums and products torch's."""
     assert protocol_of(Row.read({"source": "vidur", "op": op})).name == name
+
+
+@pytest.mark.parametrize(("name", "least"), [("cold", 16), ("infersim-flushed", 64), ("pipeweave", 128)])
+def test_a_tile_has_the_rows_that_the_librarys_smallest_has(name: str, least: int) -> None:
+    """8 rows of a tall weight take the smallest tile of fp8 that there is: DeepGEMM's has 64 rows."""
+    setting = Setting(CHIP, Rates((H100.find_peak("fp8_e4m3"),)), frozenset(NAMES), PROTOCOLS[name])
+    shape = shape_of(pm.matmul(8, 2**14, 2**13, dtype="fp8").counted[0]).numbers()
+    assert chosen(shape, setting).m == least
+    assert chosen(shape, setting, (16, 64)).m == 16  # a tile that a user fixes is taken as it is
+
+
+def test_deepgemm_has_its_protocol_and_other_flushed_rows_theirs() -> None:
+    """Both flush the last-level cache; only DeepGEMM's tiles are known to have 64 rows."""
+    flushed = [protocol_of(Row.read({"source": name, "note": "L2_flush"})) for name in ("infersim", "mine")]
+    assert [(each.name, each.least_rows, each.cold) for each in flushed] == [
+        ("infersim-flushed", 64, True),
+        ("flushed", 1, True),
+    ]
+
+
+@pytest.mark.parametrize(("name", "sooner"), [("h100-sxm", SOONER_S["9.0"]), ("l40s", 0.0), ("b200-sxm", 0.0)])
+def test_a_kernel_without_a_product_starts_sooner_on_hopper(name: str, sooner: float) -> None:
+    """A stream's launch is that of a product less what tensor maps and clusters take to set up."""
+    chip = Chip.of(pm.machine(name))
+    assert launched_s(chip) == pytest.approx(chip.constants.launch_s - sooner)
+    assert launched_s(chip, 0) == chip.constants.launch_s
+
+
+def test_a_small_kernel_takes_longer_on_two_dies() -> None:
+    """A quantizer of one element on a B200, and on an RTX PRO 6000 of the same generation."""
+    for name, dies in (("b200-sxm", TWO_DIES_S), ("rtx-pro-6000-server", 0.0)):
+        seconds = quantized_s(product(1, 1), Chip.of(pm.machine(name)), Quantizer())
+        assert seconds == pytest.approx(SMALL_S + dies, rel=1e-3)
+
+
+@pytest.mark.parametrize(("name", "form", "rows"), [
+    ("b200-sxm", "fp8", 128), ("gb300", "fp8_block", 128), ("b200-sxm", "nvfp4", 1), ("b200-sxm", "bf16", 1),
+    ("h100-sxm", "fp8", 1), ("rtx-pro-6000-server", "fp8", 1),
+])  # fmt: skip
+def test_tiles_of_fp8_have_128_rows_on_blackwells_of_two_dies(name: str, form: str, rows: int) -> None:
+    """Where the activations are quantized inside the time; GB202 has no tcgen05."""
+    inside = "" if form == "bf16" else ";quant_in_timing=1"
+    row = Row.read({"source": "aiconfigurator", "dtype": form, "extra": f"fw=trtllm-1{inside}"})
+    assert protocol_of(row, pm.machine(name)).least_rows == rows
+
+
+def test_the_weights_of_a_layer_in_turn_are_cold_and_its_activations_warm() -> None:
+    """vidur times the ops of a layer one after another."""
+    found = {op: protocol_of(Row.read({"source": "vidur", "op": op})) for op in ("gemm", "ew_add", "rmsnorm")}
+    assert {op: each.cold for op, each in found.items()} == {"gemm": True, "ew_add": False, "rmsnorm": False}
+    assert [each.tick_s for each in found.values()] == [1e-6] * 3

@@ -96,6 +96,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "work_span_limits": {"times": ...},
     "amdahl": {"parallel": ..., "processors": ...},
     "gustafson": {"parallel": ..., "processors": ...},
+    "alignment": {"subject": ..., "dtype": None},
     "amat": {"times": ..., "miss_rates": ()},
     "solve": {"subject": ..., "on": None, "unknown": None},
     "dims": {"names": ...},
@@ -184,7 +185,13 @@ def documented() -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{key}", value
                 for inner, member in vars(value).items() if isinstance(value, type) else ():
                     if inner[0] != "_" and isinstance(member, FunctionType | property | cached_property):
-                        yield f"{name}.{key}.{inner}", member
+                        yield f"{name}.{key}.{inner}", meant(value, inner)
+
+
+def meant(kind: type, name: str) -> Any:
+    """A member of a class where its documentation stands: in the class, or in the one whose promise it keeps."""
+    members = [vars(each)[name] for each in kind.__mro__ if name in vars(each)]
+    return next((member for member in members if member.__doc__), members[0])
 
 
 def test_every_public_member_has_an_example() -> None:

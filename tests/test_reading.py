@@ -223,7 +223,7 @@ PASSED_ON = {
     "tile(matmul(4, 4, 4), m=2, level='l 2')": TransformError,
     "tile(matmul(4, 4, 4), m=2, level='__import__(1)')": TransformError,
     "tile(matmul(4, 4, 4), m=2, buffers=True)": TransformError,
-    "tile(matmul(4, 4, 4), m=2, buffers=3)": TransformError,
+    "tile(matmul(4, 4, 4), m=2, buffers=0)": TransformError,
     "tile(matmul(4, 4, 4), m=2, only='x')": TransformError,
     "tile(matmul(4, 4, 4), m=2, spill=('Z',))": LabelError,
     "tile(matmul(4, 4, 4), grid={'z': 2})": LabelError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -235,14 +234,12 @@ def test_ten_capabilities_from_volta_to_blackwell() -> None:
 # ---------------------------------------------------------------------------- a value; refusals
 
 
-def test_it_is_a_value_with_words() -> None:
-    """repr makes it again; equal, picklable, plain data, markup."""
+def test_what_was_given_is_shown() -> None:
+    """repr makes it again, and data hold what limits it."""
     o = pm.occupancy("9.0", threads=32, registers=32, shared_bytes=64 * KIB)
     assert eval_like(repr(o).splitlines()[0]) == o
-    assert pickle.loads(pickle.dumps(o)) == o
     assert o.to_dict()["limits"]["max_warps"] == 64
     assert o.to_dict()["fraction"] == 3 / 64
-    assert "<pre>" in o._repr_html_()
     assert "has to opt in" in o.explain()
     assert o.explain().splitlines()[0] == repr(o).splitlines()[0]
 

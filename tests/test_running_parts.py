@@ -10,7 +10,7 @@ import pytest
 import sympy
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.strategies import DrawFn
-from staging import Array, evaluated, loads, stores
+from staging import evaluated, loads, normal, simulated, stores
 
 import perfmodel as pm
 from perfmodel.simulation.tallying import count_differences
@@ -21,16 +21,6 @@ LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, Hea
 def decoding(program: pm.Program, parts: Any) -> pm.Program:
     """Fused, online over the keys, and these in parts."""
     return pm.split(pm.online(pm.fuse(program), "kv"), kv=parts)
-
-
-def normal(program: pm.Program, seed: int = 0) -> dict[str, Array]:
-    draw = np.random.default_rng(seed)
-    return {item.name: draw.normal(size=tuple(int(e) for e in item.extents)) for item in program.inputs}
-
-
-def simulated(program: pm.Program, arrays: dict[str, Array], watch: tuple[str, ...] = ()) -> Any:
-    with np.errstate(all="ignore"):
-        return pm.simulate(program, arrays, watch=watch)
 
 
 def assert_runs(p: pm.Program, plain: pm.Program, seed: int = 0) -> None:

@@ -66,6 +66,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "solution of a real": lambda: pm.solve(b**2 >= 5, b),
     "solution as a formula": lambda: pm.solve("n > 3*m", n),
     "no solution": lambda: pm.solve("n*n == 10", n),
+    "alignment": lambda: pm.alignment(pm.matmul(8, 50257, 768)),
     "occupancy": lambda: pm.occupancy(H, threads=256, registers=64),
     "divergence": lambda: pm.divergence("t < 5", threads=128, steps=(10, 10)),
     "transactions": lambda: pm.transactions("32*t", element_bytes=4),

@@ -141,6 +141,29 @@ def test_a_tpu_pads_to_its_array() -> None:
     assert any("TPU" in text for text in many.not_modelled)
 
 
+@pytest.mark.parametrize(
+    ("chip", "side"),
+    [("tpu-v1", 256), *[(f"tpu-{name}", 128) for name in ("v2", "v3", "v4", "v5e", "v5p")],
+     ("tpu-v6e", 256), ("tpu-v7x", 256)],
+)  # fmt: skip
+def test_a_tpu_has_the_array_of_its_data_sheet(chip: str, side: int) -> None:
+    """One column past the array's side takes a second array's time; m is padded to 8 sublanes alone."""
+    form = "int8" if chip == "tpu-v1" else "bf16"
+    machine = pm.machine(chip).replace(bandwidth_bytes_per_s=1e18)  # so that memory takes no time
+
+    def seconds(m: int, n: int, k: int) -> float:
+        return float(pm.estimate(pm.matmul(m, n, k, dtype=form), machine, ["roofline", "alignment"]).time_s)
+
+    whole = seconds(64, side, side)
+    assert whole == pytest.approx(pm.estimate(pm.matmul(64, side, side, dtype=form), machine, "ideal").time_s)
+    assert seconds(64, side + 1, side) == pytest.approx(2 * whole) == seconds(64, side, side + 1)
+    assert seconds(65, side, side) == pytest.approx(whole * 72 / 64)
+    many = pm.estimate_many(pm.matmul("m", side, side, dtype=form), machine, {"m": [64, 65]}).time_s
+    assert many.tolist() == pytest.approx([whole, whole * 72 / 64])
+    explained = pm.estimate(pm.matmul(64, side + 1, side, dtype=form), machine).explain()
+    assert f"an array of {side} x {side} pads m, n, k to 64, {2 * side}, {side}" in explained
+
+
 def test_sizes_are_checked() -> None:
     """Unknown and missing symbols, and arrays of different lengths, are refused by name."""
     p = pm.matmul("m", "n", 64)
@@ -150,3 +173,24 @@ def test_sizes_are_checked() -> None:
         pm.estimate_many(p, H100, {"m": [1]})
     with pytest.raises(pm.DimensionError, match="one length"):
         pm.estimate_many(p, H100, {"m": [1, 2], "n": [1, 2, 3]})
+
+
+@given(m=SIZES, n=SIZES, k=SIZES, chip=st.sampled_from([H100, "b200-sxm"]))
+def test_rows_that_the_engine_takes_are_multiplied_half_as_fast_again(m: int, n: int, k: int, chip: str) -> None:
+    """Rows of A and B at multiples of 16 bytes: wgmma; others: mma.sync, at two thirds of its rate. bf16: 8 numbers."""
+    ideal, found = [
+        float(
+            pm.estimate_many(pm.matmul("m", "n", "k"), chip, {"m": m, "n": n, "k": k}, effects, tile=(128, 128))
+            .kernels[0]
+            .parts.compute_s[0]
+        )
+        for effects in (["roofline", "tile quantization"], ["roofline", "tile quantization", "alignment"])
+    ]
+    assert found / ideal == pytest.approx(1.0 if n % 8 == k % 8 == 0 else 3 / 2)
+
+
+def test_an_odd_vocabulary_costs_on_chips_whose_engine_asks_for_16_bytes() -> None:
+    """50257 against 50264 columns: more on A100 and H100; where mma.sync is all there is, the power hides it."""
+    for chip in (A100, H100):
+        odd, even = [pm.estimate(pm.matmul(8192, n, 4096), chip).time_s for n in (50257, 50264)]
+        assert odd > 1.03 * even

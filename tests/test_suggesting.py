@@ -18,7 +18,6 @@ import perfmodel as pm
 from perfmodel.suggesting import suggester
 from perfmodel.suggesting.candidates import grid_of
 from perfmodel.suggesting.conditions import conditions_of
-from perfmodel.suggesting.ranking import front
 
 A100 = "a100-sxm-80gb"
 
@@ -39,6 +38,32 @@ def test_1792_instead_of_1793(program: pm.Program) -> None:
     assert found.best.sizes == {"n": 1792}
     assert found.best.gain > 1.5
     assert any("1 wave" in text for text in found.best.why)
+
+
+def test_names_that_stand_in_a_condition_alone() -> None:
+    """A number of heads that only the condition asks for, with a function and with a program, in text or a function."""
+    near = {"h": range(3584, 4609, 64), "heads": [28, 32, 36]}
+    text, function = "h % (8*heads) == 0", lambda h, heads: h % (8 * heads) == 0
+    programs = (lambda h, heads: pm.matmul(2048, 3 * h, h), lambda h: pm.matmul(2048, 3 * h, h),
+                pm.matmul(2048, "3*h", "h"), pm.matmul(2048, 3 * 4096, 4096).at(n="3*h", k="h"))  # fmt: skip
+    every = [pm.suggest(each, "h100-sxm", where=where, **near) for each in programs for where in (text, function)]
+    allowed = sum(1 for h in near["h"] for heads in near["heads"] if h % (8 * heads) == 0)
+    assert {each.allowed for each in every} == {allowed}
+    assert len({tuple(tuple(row.sizes.items()) for row in each.rows) for each in every}) == 1
+    assert every[0].best.estimates[0].time_s == pytest.approx(every[0].best.time_s)
+    assert "heads=" in every[0].explain()
+    for each in programs[1:]:
+        with pytest.raises(pm.PerfModelError, match=r"suggest: .*heads"):
+            pm.suggest(each, "h100-sxm", where="h % 8 == 0", **near)
+
+
+def test_what_a_function_raises_is_an_error_of_the_family() -> None:
+    """A program or a condition that fails in a user's own function says so, with the function's error behind it."""
+    with pytest.raises(pm.PerfModelError, match=r"suggest: <lambda>\(n\): ZeroDivisionError") as caught:
+        pm.suggest(lambda n: pm.matmul(n, n, 1 // 0), A100, n=64)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(pm.ExpressionError, match="suggest: where: ZeroDivisionError"):
+        pm.suggest(pm.matmul("n", 8, 8), A100, n=64, where=lambda n: 1 // 0)
 
 
 def test_what_is_right_stays() -> None:
@@ -116,17 +141,6 @@ def test_a_share_for_each_name() -> None:
     assert found.tried == pm.suggest(program, A100, m=100, n=200, within={"m": 0.01, "n": 0.05}).tried
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=20))
-def test_front_of_any_points(points: list[tuple[int, int]]) -> None:
-    """No point beats one on the front in both; each point off it is met by one that is as near and nearly as fast."""
-    distance, gain = (numpy.array(column, dtype=float) for column in zip(*points, strict=True))
-    chosen = front(distance, gain)
-    for place in chosen:
-        assert not ((distance <= distance[place]) & (gain > gain[place])).any()
-    for place in range(len(points)):
-        assert any(distance[each] <= distance[place] and gain[each] * 1.001 >= gain[place] for each in chosen)
-
-
 def test_more_than_are_estimated_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rough first stage keeps what the full search finds best."""
     program, wanted = pm.matmul("m", "n", 1792), {"m": 1793, "n": 1793}
@@ -135,7 +149,7 @@ def test_more_than_are_estimated_in_full(monkeypatch: pytest.MonkeyPatch) -> Non
     thinned = pm.suggest(program, A100, within=0.02, **wanted)
     assert (whole.estimated, thinned.estimated) == (71 * 71, 500)
     assert thinned.best.sizes == whole.best.sizes
-    assert whole.best.sizes["m"] == 1792
+    assert whole.best.sizes["n"] == 1792
 
 
 def test_programs_without_flops_are_ranked_by_bytes() -> None:
@@ -229,6 +243,12 @@ def test_bad_input_is_refused(name: str) -> None:
     change, kind, message = BAD[name]
     with pytest.raises(kind, match=message):
         pm.suggest(**{"program": pm.matmul(64, "n", "k").at(k=64), "on": A100, "n": 1000} | change)
+
+
+def test_whole_floats_are_sizes() -> None:
+    """1000.0 is 1000."""
+    program = pm.matmul(64, "n", 64)
+    assert pm.suggest(program, A100, n=1000.0).rows == pm.suggest(program, A100, n=1000).rows
 
 
 def test_nothing_wanted_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy
@@ -134,16 +133,11 @@ def test_what_has_no_answer_is_refused(call: Any, error: type[Exception], words:
         call()
 
 
-def test_arrays_and_runs_are_values_with_words() -> None:
-    """Equality, pickling, text, markup and plain data."""
+def test_arrays_and_runs_differ_where_what_they_are_of_differs() -> None:
+    """The other dataflow is another array, other operands are another run; a run is no number."""
     found = pm.systolic(4, 4, 6, rows=4, cols=4)
     assert found == pm.systolic(4, 4, 6, 4, 4, "output") != pm.systolic(4, 4, 6, 4, 4, "weight")
     run = found.run()
-    for value in (found, run):
-        assert pickle.loads(pickle.dumps(value)) == value
-        assert value._repr_html_().startswith("<pre>")
-        assert value.to_dict()["cycles"] == 12
-        assert value.explain()
-        assert hash(value) == hash(pickle.loads(pickle.dumps(value)))
+    assert [value.to_dict()["cycles"] for value in (found, run)] == [4 + 4 + 6 - 2] * 2
     assert run != found.run(numpy.ones((4, 6)))
     assert run != 4

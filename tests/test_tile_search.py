@@ -157,7 +157,7 @@ def test_arrays_hold_what_tile_says_for_every_size(recipe: Any, data: DataObject
         return
     place = data.draw(st.integers(0, len(labels)))
     options = {
-        "buffers": data.draw(st.sampled_from([1, 2])),
+        "buffers": data.draw(st.sampled_from([1, 2, 4])),
         "redundant": data.draw(st.sampled_from(["allow", "forbid"])),
     }
     assert_as_tiled(searches(program, kernel, labels[:place], labels[place:], **options))
@@ -229,7 +229,7 @@ def test_tiles_without_a_formula_are_tried_one_by_one_or_refused() -> None:
         ({"sizes": {"m": [0]}}, pm.DimensionError, "sizes of 'm' = 0"),
         ({"sizes": {"m": ["T"]}}, pm.DimensionError, "a number was expected"),
         ({"sizes": "some"}, pm.DimensionError, "expected several"),
-        ({"buffers": 3}, pm.TransformError, "buffers=3"),
+        ({"buffers": 33}, pm.TransformError, "buffers=33"),
         ({"spill": ("D",)}, pm.LabelError, "spill='D'"),
         ({"only": "softmax"}, pm.TransformError, "no kernel, stage or op 'softmax'"),
         ({"on": "h100-smx"}, pm.MachineError, "h100-sxm"),

@@ -50,6 +50,16 @@ def test_double_buffers_stage_inputs_twice() -> None:
     ]
 
 
+def test_a_pipeline_stages_as_many_tiles_as_it_has_stages() -> None:
+    """Four stages of 128 x 32 and 32 x 128 in bf16 are 64 KiB; the bytes moved are those of one."""
+    cut: dict[str, Any] = {"m": 128, "n": 128, "stream": {"k": 32}}
+    one, four = [pm.tile(pm.matmul(512, 512, 512), **cut, buffers=stages) for stages in (1, 4)]
+    staged = [sum([row[-1] for row in p.footprint().rows if row[1] == "staged"]) for p in (one, four)]
+    assert staged == [2 * (128 * 32) * 2, 4 * (2 * (128 * 32) * 2)]
+    assert one.bytes == four.bytes
+    assert pm.check(four)
+
+
 def test_a_spilled_accumulator_is_read_and_written_on_each_outer_trip() -> None:
     """With k outside n, C is held whole; spilled, it is read and written once for each of the 64/16 trips of k."""
     cut: dict[str, Any] = {"grid": {"m": 16}, "stream": {"k": 16, "n": 16}}
@@ -197,7 +207,7 @@ def test_a_strided_convolution_has_a_closed_form_in_symbols() -> None:
         ({"grid": {"m": 8}, "stream": {"m": 8}}, pm.TransformError, "'m' is both in the grid and streamed"),
         ({}, pm.TransformError, "tile: no label given"),
         ({"m": 8, "redundant": "no"}, pm.TransformError, "redundant='no' is not one of"),
-        ({"m": 8, "buffers": 3}, pm.TransformError, "buffers=3: 1, or 2"),
+        ({"m": 8, "buffers": 33}, pm.TransformError, "buffers=33: 1, or up to 32"),
         ({"m": 0}, pm.PerfModelError, "tile: m"),
         ({"m": 1.5}, pm.PerfModelError, "tile: m"),
         ({"m": 8, "spill": ("D",)}, pm.LabelError, "spill='D'"),

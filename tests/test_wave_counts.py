@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -155,17 +154,17 @@ def test_a_program_that_is_cut_gives_its_blocks() -> None:
         (lambda: pm.waves(10, schedule="statik"), pm.PerfModelError, "did you mean 'static'"),
         (lambda: pm.waves(10, schedule=None), pm.PerfModelError, "schedule = None"),
         (lambda: pm.waves(10, units=4, busy=4), pm.DimensionError, "none of the 4 units"),
-        (lambda: pm.waves(10, units=4, busy=-1), pm.DimensionError, "from 0 on"),
+        (lambda: pm.waves(10, units=4, busy=-1), pm.DimensionError, "of 0 or more"),
         (lambda: pm.waves(10, steps=4), pm.DimensionError, "stream-k"),
         (lambda: pm.waves(10, schedule="stream-k", steps=0), pm.DimensionError, "steps = 0"),
         (lambda: pm.waves("n").run(), pm.DimensionError, "give n values"),
         (lambda: pm.waves("n", units=4, busy=1).time_blocks, pm.DimensionError, "needs numbers"),
         (lambda: pm.waves(3).run([1, 2]), pm.DimensionError, "2 durations for 3 blocks"),
-        (lambda: pm.waves(2).run([1, -2]), pm.DimensionError, "lasts -2"),
-        (lambda: pm.waves(2).run([1, float("inf")]), pm.DimensionError, "lasts 'inf'"),
-        (lambda: pm.waves(2).run(["1", 2]), pm.DimensionError, "lasts '1'"),
-        (lambda: pm.waves(2).run(numpy.ones((2, 2))), pm.DimensionError, "a block lasts"),
-        (lambda: pm.waves(2).run([1e308, 1e308]), pm.DimensionError, "a block lasts"),
+        (lambda: pm.waves(2).run([1, -2]), pm.DimensionError, "a block = -2"),
+        (lambda: pm.waves(2).run([1, float("inf")]), pm.DimensionError, "a block = inf"),
+        (lambda: pm.waves(2).run(["1", 2]), pm.DimensionError, "a block = '1'"),
+        (lambda: pm.waves(2).run(numpy.ones((2, 2))), pm.DimensionError, "duration of a block"),
+        (lambda: pm.waves(2).run([1e308, 1e308]), pm.DimensionError, "duration of a block"),
         (lambda: pm.waves(2).run("12"), pm.DimensionError, "expected a list"),
         (lambda: pm.waves(2**40).run(), pm.CapacityError, "too many"),
         (lambda: pm.waves(5, units=2**40, busy=1).time_blocks, pm.CapacityError, "too many"),
@@ -177,22 +176,19 @@ def test_what_has_no_answer_is_refused(call: Any, error: type[Exception], words:
         call()
 
 
-def test_waves_are_values_with_words() -> None:
-    """Equality, pickling, text, markup and plain data."""
+def test_waves_differ_and_are_shown() -> None:
+    """Other sizes are other waves; text and data have the count, and what was given."""
     found = square(1793)
     assert found == square(1793)
     assert found != square(1792)
-    assert pickle.loads(pickle.dumps(found)) == found
     assert repr(found).startswith("waves(tile_grid(1793, 1793, tile=(256, 128)), units=108)\n# 120 blocks")
     assert "ceil(120 / 108) = 2" in found.explain()
     assert found.to_dict()["wave_fill"] == found.wave_fill
-    assert found._repr_html_().startswith("<pre>waves")
     assert repr(pm.waves(3, units=2, resident=2, schedule="stream_K", busy=1, steps=4)).startswith(
         "waves(3, units=2, resident=2, schedule='stream-k', busy=1, steps=4)"
     )
     assert "ceiling" not in repr(pm.waves("b"))
     events = found.run()
-    assert pickle.loads(pickle.dumps(events)) == events
     assert events.to_dict()["makespan"] == 2
     assert pm.waves(5, schedule="persistent") == pm.waves(5)
 

@@ -9,7 +9,7 @@ from perfmodel.bounds.deriving import io_lower_bound
 from perfmodel.bounds.values import IoBound
 from perfmodel.bounds.working import written
 from perfmodel.errors import TransformError
-from perfmodel.expressions import Size, as_expression, is_concrete, total
+from perfmodel.expressions import Size, share, total
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict
 from perfmodel.shown import Shown
@@ -50,10 +50,7 @@ class TilingGap(Shown):
         >>> io_lower_bound(matmul(64, 64, 64)).against(matmul(64, 64, 64)).ratio  # all held at once
         1.0
         """
-        least = self.bound.elements
-        if is_concrete(least) and is_concrete(self.moved):
-            return float(self.moved) / float(least)
-        return as_expression(self.moved) / as_expression(least)
+        return share(self.moved, self.bound.elements)
 
     def explain(self) -> Text:
         """What is moved beside what has to be, at the capacity that a block takes.

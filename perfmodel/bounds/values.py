@@ -89,8 +89,8 @@ class IoBound(Shown):
         >>> io_lower_bound(matmul(8, 8, 8)).coefficient
         2
         """
-        above = _rational(self.sigma - 1)
-        parts = [sympy.Pow(_rational(s), -_rational(s)) for _, s in self.shares if s]
+        above = sympy.Rational(self.sigma - 1)
+        parts = [sympy.Pow(sympy.Rational(s), -sympy.Rational(s)) for _, s in self.shares if s]
         return sympy.Mul(sympy.Pow(above, above), *parts)
 
     @property
@@ -103,7 +103,7 @@ class IoBound(Shown):
         """
         if self.sigma <= 1:
             return as_expression(self.compulsory)
-        shrinks = sympy.Pow(as_expression(self.capacity_elements), -_rational(self.sigma - 1))
+        shrinks = sympy.Pow(as_expression(self.capacity_elements), -sympy.Rational(self.sigma - 1))
         return sympy.Mul(self.coefficient, as_expression(self.points), shrinks)
 
     @property
@@ -116,7 +116,7 @@ class IoBound(Shown):
         """
         if self.sigma <= 1:
             return as_expression(self.compulsory)
-        rest = sympy.Mul(as_expression(self.capacity_elements), 1 / _rational(self.sigma - 1))
+        rest = sympy.Mul(as_expression(self.capacity_elements), 1 / sympy.Rational(self.sigma - 1))
         return sympy.Add(self.leading, -rest)
 
     @property
@@ -154,7 +154,7 @@ class IoBound(Shown):
         """
         tensors = (*self.program.inputs, *self.program.outputs)
         width = min(Fraction(item.format.bits) for item in tensors) / 8
-        return as_expression(self.program.flops) / (self.leading * _rational(width))
+        return as_expression(self.program.flops) / (self.leading * sympy.Rational(width))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -239,7 +239,3 @@ class IoBound(Shown):
 
     def _repr_latex_(self) -> str:
         return f"$Q \\ge {sympy.latex(self.expression)}$"
-
-
-def _rational(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(value.numerator, value.denominator)

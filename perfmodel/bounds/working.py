@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -64,7 +63,7 @@ def explained(bound: IoBound) -> Text:
 def _projected(bound: IoBound) -> list[str]:
     if bound.sigma <= 1:
         return ["  projected  sigma = 1: each element serves its points once, so only what is compulsory has to move"]
-    rest = sympy.Mul(bound.capacity_elements, 1 / _rational(bound.sigma - 1))
+    rest = sympy.Mul(bound.capacity_elements, 1 / sympy.Rational(bound.sigma - 1))
     return [
         f"  segment    T = M / (sigma - 1) = {written(rest)} elements moved: at most prod (s_j (M + T) / sigma)^s_j "
         "points",
@@ -94,7 +93,3 @@ def written(value: Any) -> str:
     if not value.free_symbols:
         return f"{int(value):,}" if value.is_Integer else f"{float(value):,.4g}"
     return formula(value)
-
-
-def _rational(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(value.numerator, value.denominator)

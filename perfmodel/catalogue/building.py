@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from perfmodel.catalogue.agreeing import check_agreement
 from perfmodel.catalogue.parts import (
     ANY,
     UNITS,
@@ -123,6 +124,7 @@ def changed(machine: Any, changes: Mapping[str, Quantity], rates: Rates) -> dict
     replaced = peaks_from(rates, UNITS[:2], "replace") if rates is not None else ()
     kept = [peak for peak in machine.peaks if not _overrides(replaced, peak)]
     scaled = [_scaled(machine, peak, changes, scaling) for peak in kept]
+    check_agreement(scaled, changes.get("units", machine.units), clocks, f"replace: {machine.name}")
     gone = {peak.label for peak in machine.peaks} - {peak.label for peak in kept}
     figures = {name: figure for name, figure in machine.figures if not _belongs(name, gone)}
     for peak in scaled if scaling else ():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Any, TypeVar
 
+from perfmodel.catalogue.agreeing import check_agreement
 from perfmodel.catalogue.building import family_or_name
 from perfmodel.catalogue.chips import Machine
 from perfmodel.catalogue.parts import KINDS, SCOPES, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
@@ -18,10 +19,11 @@ from perfmodel.showing import quantity as written
 # Characters; a data sheet has about 5,000, in lines of at most 200. (A key of n dotted parts takes n^2 steps to read.)
 LONGEST_SHEET, LONGEST_LINE = 100_000, 2_000
 
+_ARRAY = ("array_rows", "array_columns")
 _IDENTITY = ("name", "vendor", "architecture", "kind", "year", "aliases", "compute_capability")
 _TABLES = {
-    "memory": ("type", "capacity_bytes", "bandwidth_bytes_per_s"),
-    "units": ("name", "count"),
+    "memory": ("type", "capacity_bytes", "bandwidth_bytes_per_s", "sector_bytes"),
+    "units": ("name", "count", *_ARRAY),
     "clock": ("vector_hz", "matrix_hz", "base_hz"),
     "power": ("tdp_w",),
     "calibrated": CALIBRATED,
@@ -31,9 +33,6 @@ _LISTS = {
     "level": ("name", "scope", "capacity_bytes", "bandwidth_bytes_per_s"),
 }
 _RATES = ("flops_per_s", "sparse_flops_per_s", "rate_per_clock")
-# A peak this far from units * rate * clock is a slip: above, structured sparsity (which doubles it), or a unit.
-_TOO_FAST = 1.5
-
 _PLAIN = ("units", "capacity_bytes", "bandwidth_bytes_per_s", "tdp_w", "compute_capability")
 
 Named = dict[str, Figure]
@@ -60,7 +59,8 @@ def read_machine(text: str, file: str, *, name: str, made: str) -> Machine:
     peaks, figures = _collected(_rows(top, "peak"), _peak)
     levels, level_figures = _collected(_rows(top, "level"), _level)
     figures |= _figures(memory, ("bandwidth_bytes_per_s",), required=True) | _figures(memory, ("capacity_bytes",))
-    figures |= level_figures | _count(units) | _figures(clock, _TABLES["clock"]) | _figures(power, ("tdp_w",))
+    figures |= _figures(memory, ("sector_bytes",)) | level_figures | _count(units) | _figures(units, _ARRAY)
+    figures |= _figures(clock, _TABLES["clock"]) | _figures(power, ("tdp_w",))
     figures |= _figures(top, ("compute_capability",)) | _figures(calibrated, CALIBRATED)
     known = {key: figure.value for key, figure in figures.items()}
     facts = {key: known.get(key) for key in _PLAIN}
@@ -179,23 +179,14 @@ def _format(row: Table, key: str, text: str, read: Callable[[str], str]) -> str:
 
 
 def _check_peaks(peaks: tuple[Peak, ...], units: Quantity | None, clocks: Clocks, file: str) -> None:
-    """At least one peak that counts FLOPs, none twice, none that is the sparse one under the dense key."""
+    """At least one peak that counts FLOPs, none twice, none that contradicts units, rate per clock and clock."""
     if all(peak.unit == "special" for peak in peaks):
         raise MachineError(f"{file}: no peak; give a [[peak]] with unit, format and flops_per_s")
     _check_distinct([peak.label for peak in peaks], "peak", file)
     for first, second in combinations(peaks, 2):
         if (first.unit, first.format) == (second.unit, second.format) and _overlap(first, second):
             raise MachineError(f"{file}: two peaks for {first.unit} {first.format} with the same accumulator")
-    for peak in peaks:
-        clock = clocks.of(peak.clock)
-        if units is not None and clock is not None and peak.rate_per_clock is not None:
-            derived = units * peak.rate_per_clock * clock
-            if not derived / _TOO_FAST <= peak.flops_per_s <= _TOO_FAST * derived:
-                raise MachineError(
-                    f"{file}: {peak.label}: flops_per_s = {written(peak.flops_per_s, 'FLOP/s')}, but units * "
-                    f"rate_per_clock * clock = {written(derived, 'FLOP/s')}: one of them is wrong; a peak with "
-                    "sparsity is sparse_flops_per_s"
-                )
+    check_agreement(peaks, units, clocks, file)
 
 
 def _overlap(first: Peak, second: Peak) -> bool:

@@ -167,12 +167,12 @@ def _not_found(name: str, key: str) -> str:
     words = set(key.split("-")) - {""}
     found = [chip for chip in _catalogue() if words and words <= _words(chip)]
     if len(found) > 1:
-        return f"{name!r} is several products: {'; '.join(map(_described, found))}. {_spread(found)}Say which"
+        return f"{brief(name)} is several products: {'; '.join(map(_described, found))}. {_spread(found)}Say which"
     if found:
-        return f"no chip is named {name!r}; the nearest is {_described(found[0])}"
+        return f"no chip is named {brief(name)}; the nearest is {_described(found[0])}"
     names = [*_sheets(), *(alias for chip in _catalogue() for alias in chip.aliases)]
     return (
-        f"no chip {name!r}{did_you_mean(name, names)}; there are {len(_sheets())}, which pm.machines() lists. "
+        f"no chip {brief(name)}{did_you_mean(name, names)}; there are {len(_sheets())}, which pm.machines() lists. "
         "One of your own: a path ending in .toml, or pm.Machine(peak=..., bandwidth_bytes_per_s=...)"
     )
 
@@ -200,14 +200,14 @@ def _spread(chips: list[Machine]) -> str:
 
 def _from_file(path: Path) -> Machine:
     if path.suffix != _SUFFIX:
-        raise MachineError(f"machine: {str(path)!r}: a data sheet's path ends in {_SUFFIX}")
+        raise MachineError(f"machine: {brief(str(path))}: a data sheet's path ends in {_SUFFIX}")
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(LONGEST_SHEET + 1)
     except OSError as error:
-        raise MachineError(f"machine: {str(path)!r}: {error.strerror or error}") from None
+        raise MachineError(f"machine: {brief(str(path))}: {error.strerror or error}") from None
     except ValueError as error:
-        raise MachineError(f"machine: {str(path)!r}: not text in UTF-8 ({error})") from None
+        raise MachineError(f"machine: {brief(str(path))}: not text in UTF-8 ({error})") from None
     return read_machine(text, str(path), name=path.stem, made=f"pm.machine({str(path)!r})")
 
 

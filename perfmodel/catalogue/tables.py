@@ -21,6 +21,9 @@ RANGES: dict[str, tuple[float, float, str, str]] = {
     "base_hz": (10**5, 10**11, "hertz", "; if that is GHz, write 1.1e9"),
     "capacity_bytes": (10**3, 10**17, "bytes", "; if that is GB, write 80e9, and 80 GiB as 85_899_345_920"),
     "bandwidth_bytes_per_s": (10**6, 10**16, "bytes a second", "; if that is GB/s, write 3350e9"),
+    "sector_bytes": (1, 4096, "bytes", ""),
+    "array_rows": (1, 2**16, "cells", ""),
+    "array_columns": (1, 2**16, "cells", ""),
     "tdp_w": (0.01, 10**6, "watts", ""),
     "flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 989.4e12"),
     "sparse_flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 1979e12"),
@@ -37,6 +40,7 @@ RANGES: dict[str, tuple[float, float, str, str]] = {
 # What no data sheet gives and measured timings do; perfmodel.effects.constants says what each means.
 CALIBRATED = ("launch_s", "matrix_reach", "memory_reach", "feed_bytes_per_clock", "step_s", "tile_s", "split_s",
               "cache_reach")  # fmt: skip
+_WHOLE = ("count", "sector_bytes", "array_rows", "array_columns")
 _PREFIXED = re.compile(r"(^|_)([kmgtp]i?b|[kmgt]hz|[kmgtpe]?flops?|[kmgtpe]ops)(?=_|$)", re.IGNORECASE)
 _FIGURE_KEYS = ("value", "source", "doubtful", "note")
 
@@ -137,8 +141,8 @@ class Table:
         if not least <= value <= most:
             hint = hint if 0 < value < least else ""
             raise self.refused("value", f"expected {least:.4g} to {most:.4g} {unit}{hint}; leave out what is not known")
-        if key == "count" and value != int(value):
-            raise self.refused("value", "expected a whole number of units")
+        if key in _WHOLE and value != int(value):
+            raise self.refused("value", f"expected a whole number of {unit}")
         return int(value) if value == int(value) else value
 
     def _required(self, key: str) -> Any:

@@ -7,8 +7,9 @@ from itertools import product
 from typing import Any
 
 from perfmodel.catalogue import machine
+from perfmodel.cli.ranges import pairs
 from perfmodel.comparing import Comparison
-from perfmodel.errors import ExpressionError, PerfModelError
+from perfmodel.errors import PerfModelError
 from perfmodel.estimation import Estimate, Measured, estimate
 from perfmodel.expressions import Size
 from perfmodel.graph.programs import Program
@@ -26,10 +27,9 @@ def estimated(options: argparse.Namespace) -> Any:
     gemv(n=8192 k=8192, bf16) on h100-sxm: 40.05 us, memory-bound (hbm), 0.34 % of peak,
     """
     programs, chips = programs_of(options), [machine(name) for name in options.on]
-    names = tuple(name.strip() for name in options.effects.split(","))
-    effects = names if len(names) > 1 else names[0]
     found = [
-        estimate(program, chip, effects=effects, without=options.without) for program, chip in product(programs, chips)
+        estimate(program, chip, effects=options.effects, without=options.without)
+        for program, chip in product(programs, chips)
     ]
     measured = _measured(options.measured, found)
     if options.json:
@@ -76,15 +76,8 @@ def _prepared(program: Program, sizes: dict[str, Size], options: argparse.Namesp
 
 def _sizes(given: list[str]) -> dict[str, Size]:
     """Sizes by name from texts such as ``n=4096``."""
-    found: dict[str, Size] = {}
-    for text in given:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name.isidentifier() and equals and value):
-            raise ExpressionError(f"--at {text!r}: expected NAME=SIZE, such as --at n=4096")
-        if name in found:
-            raise ExpressionError(f"--at {text!r}: {name} has a size already: {found[name]}")
-        found[name] = read_size(value, f"--at {name}")
-    return found
+    found = pairs(given, "--at", "expected NAME=SIZE, such as --at n=4096")
+    return {name: read_size(value, f"--at {name}") for name, value in found.items()}
 
 
 def _measured(seconds: float | None, found: list[Estimate]) -> Measured | None:

@@ -56,6 +56,8 @@ def _answer(argv: Sequence[str] | None) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as Python's own remarks on odd text
         found = options.run(options)
+        if hasattr(found, "explain"):
+            found = found.to_dict() if options.json else found.explain()
     return as_json(found) if options.json else str(found)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from perfmodel.cli.answers import programs_of
 from perfmodel.cli.ranges import axes_of
+from perfmodel.cli.saving import save_table
 from perfmodel.errors import PerfModelError
-from perfmodel.suggesting import suggest
+from perfmodel.suggesting import Suggestions, suggest
 from perfmodel.sweeping import sweep, sweep_to
 
 _MOST_SHOWN = 60  # rows; of more the first and last are shown
@@ -31,9 +31,9 @@ def swept(options: argparse.Namespace) -> Any:
     asked: dict[str, Any] = {
         "subject": program,
         "points": axes_of(options.over, "--over"),
-        "on": options.on or None,
+        "on": options.on,
         "metrics": None if options.metrics is None else _names(options.metrics),
-        "effects": _effects(options.effects),
+        "effects": options.effects,
         "zipped": options.zip,
     }
     if options.out is not None and Path(options.out).suffix != ".csv":
@@ -41,7 +41,7 @@ def swept(options: argparse.Namespace) -> Any:
         return {"out": str(place)} if options.json else f"written to {place}"
     found = sweep(**asked)
     if options.out is not None:
-        _write(found, Path(options.out))
+        save_table(found, Path(options.out))
         rows = {"out": options.out, "rows": len(found)}
         return rows if options.json else f"{len(found)} rows written to {options.out}"
     if options.json:
@@ -49,13 +49,13 @@ def swept(options: argparse.Namespace) -> Any:
     return found.to_string(index=False, max_rows=_MOST_SHOWN, float_format="{:.4g}".format)
 
 
-def suggested(options: argparse.Namespace) -> Any:
-    """The suggestions with their working, or as plain data.
+def suggested(options: argparse.Namespace) -> Suggestions:
+    """The suggestions.
 
     >>> from perfmodel.cli.options import parser
     >>> text = ["suggest", "matmul(1793, n, 1793)", "--want", "n=1793", "--on", "a100-sxm-80gb", "--top", "1"]
-    >>> print(suggested(parser().parse_args(text)).splitlines()[4].split(":")[0])
-      1          n=1792
+    >>> suggested(parser().parse_args(text)).explain().splitlines()[4].split(":")[0]
+    '  1          n=1792'
     """
     (program,) = programs_of(options)
     axes = axes_of(options.want, "--want")
@@ -64,29 +64,13 @@ def suggested(options: argparse.Namespace) -> Any:
     clash = sorted(set(wanted) & {"program", "on", "within", "where", "top", "effects", "protocol"})
     if clash:
         raise PerfModelError(f"--want {clash[0]}: a symbol of that name cannot be wanted; give it another")
-    found = suggest(program, options.on, options.within, options.where or None, options.top,
-                    _effects(options.effects), **wanted)  # fmt: skip
-    return found.to_dict() if options.json else str(found.explain())
+    return suggest(program, options.on, options.within, options.where or None, options.top,
+                    options.effects, **wanted)  # fmt: skip
 
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _effects(text: str) -> Any:
-    names = _names(text)
-    return names if len(names) > 1 else names[0]
-
-
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
-
-
-def _write(found: Any, path: Path) -> None:
-    """A file of comma-separated values that appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        found.to_csv(partial, index=False)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

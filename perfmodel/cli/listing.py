@@ -12,7 +12,7 @@ from perfmodel.number_formats import Format, format, formats
 from perfmodel.showing import Table, plain
 
 _FIELDS = ("name", "kind", "bits", "effective_bits", "exponent_bits", "mantissa_bits", "block", "scale_bits",
-           "max_finite", "min_normal", "accumulator")  # fmt: skip
+           "max_finite", "min_normal", "min_subnormal", "accumulator")  # fmt: skip
 
 
 def machines_found(options: argparse.Namespace) -> Any:
@@ -53,7 +53,9 @@ def _fields(each: Format) -> dict[str, Any]:
 
 
 def _heading(field: str) -> str:
-    return {"max_finite": "largest", "min_normal": "least normal"}.get(field, field.removesuffix("_bits"))
+    return {"max_finite": "largest", "min_normal": "least normal", "min_subnormal": "least"}.get(
+        field, field.removesuffix("_bits")
+    )
 
 
 def _short(value: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
 from perfmodel.cli.question_options import add_question_commands
+from perfmodel.cli.shared_options import add_effects, add_machines, add_program, add_without, later
 from perfmodel.cli.unit_options import add_unit_commands
-from perfmodel.cli.warp_options import add_commands
+from perfmodel.cli.warp_options import add_warp_commands
 from perfmodel.errors import PerfModelError
 
 _ABOUT = "What a computation costs, as formulas, and how long it takes on a chip."
@@ -103,28 +103,24 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="perfmodel", description=_ABOUT, **_layout(_EXAMPLES))
     top.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    machines = _command(commands, "machines", "list the chips, or show the data sheet of some", _MACHINES, _machines)
-    machines.add_argument("name", metavar="NAME", nargs="*", help="a chip, or a path ending in .toml: show its sheet")
-    machines.add_argument("--kind", help="only gpu, tpu, npu or cpu")
-    machines.add_argument("--vendor", help="only this vendor")
-    machines.add_argument("--format", help="only chips with a peak for this number format")
-    machines.add_argument("--markdown", action="store_true", help="as the table of hardware/README.md")
-    formats = _command(commands, "formats", "list the number formats", _FORMATS, _formats)
-    formats.add_argument("name", metavar="NAME", nargs="*", help="only these")
+    add = partial(_command, commands)
+    _machines_options(
+        add("machines", "list the chips, or show the data sheet of some", _MACHINES, "listing.machines_found")
+    )
+    made = add("formats", "list the number formats", _FORMATS, "listing.formats_found")
+    made.add_argument("name", metavar="NAME", nargs="*", help="only these")
     _estimate_options(
-        _command(commands, "estimate", "estimate programs on chips: time, bound, working", _ESTIMATE, _estimate)
+        add("estimate", "estimate programs on chips: time, bound, working", _ESTIMATE, "answers.estimated")
     )
-    _program_options(
-        _command(commands, "explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, _explain)
-    )
-    _sweep_options(_command(commands, "sweep", "counts and times over many sizes, as a table", _SWEEP, _sweep))
-    _suggest_options(_command(commands, "suggest", "sizes near those wanted that suit a chip", _SUGGEST, _suggest))
+    add_program(add("explain", "count programs: FLOPs, bytes, formulas, no chip", _EXPLAIN, "answers.counted"))
+    _sweep_options(add("sweep", "counts and times over many sizes, as a table", _SWEEP, "exploring.swept"))
+    _suggest_options(add("suggest", "sizes near those wanted that suit a chip", _SUGGEST, "exploring.suggested"))
     _validate_options(
-        _command(commands, "validate", "hold estimates against a table of measured times", _VALIDATE, _validate)
+        add("validate", "hold estimates against a table of measured times", _VALIDATE, "validating.validated")
     )
-    add_commands(partial(_command, commands))
-    add_unit_commands(partial(_command, commands))
-    add_question_commands(partial(_command, commands))
+    add_warp_commands(add)
+    add_unit_commands(add)
+    add_question_commands(add)
     return top
 
 
@@ -132,32 +128,28 @@ def _layout(examples: str) -> dict[str, Any]:
     return {"epilog": examples, "formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
 
 
-def _command(
-    commands: Any, name: str, about: str, examples: str, run: Callable[[argparse.Namespace], Any]
-) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, about: str, examples: str, home: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about, **_layout(examples))
     made.add_argument("--json", action="store_true", help="print one JSON document")
-    made.set_defaults(run=run)
+    made.set_defaults(run=later(home))
     return made
 
 
-def _program_options(command: argparse.ArgumentParser, several: bool = True) -> None:
+def _machines_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    about = "a description such as 'matmul(8, 8192, 8192)'"
-    add(
-        "program", metavar="PROGRAM", nargs="+" if several else 1, help=about + ("; several compare" if several else "")
-    )
-    add("--at", metavar="NAME=SIZE", action="append", default=[], help="give a symbol or label a size (repeatable)")
-    add("--dtype", metavar="FORMAT", help="cast every tensor to this number format")
-    add("--fuse", metavar="stage", nargs="?", const=True, type=_staging, help="fuse all, or by stage; put it last")
+    add("name", metavar="NAME", nargs="*", help="a chip, or a path ending in .toml: show its sheet")
+    add("--kind", help="only gpu, tpu, npu or cpu")
+    add("--vendor", help="only this vendor")
+    add("--format", help="only chips with a peak for this number format")
+    add("--markdown", action="store_true", help="as the table of hardware/README.md")
 
 
 def _estimate_options(command: argparse.ArgumentParser) -> None:
-    _program_options(command)
+    add_program(command)
     add = command.add_argument
-    add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
-    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
-    add("--without", metavar="EFFECT", action="append", default=[], help="leave an effect out (repeatable)")
+    add_machines(command, required=True)
+    add_effects(command)
+    add_without(command)
     add("--measured", metavar="SECONDS", type=_seconds, help="set a measured time beside the estimate")
 
 
@@ -165,20 +157,20 @@ def _validate_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("file", metavar="FILE.csv", help="columns gpu, op, dtype, time_us and the sizes batch, m, n, k")
     add("--out", metavar="FILE", help="write the rows back with estimated_us and reason")
-    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
-    add("--without", metavar="EFFECT", action="append", default=[], help="leave an effect out (repeatable)")
+    add_effects(command)
+    add_without(command)
     add("--chip", metavar="NAME=MACHINE", action="append", default=[], help="which chip the table's name means")
     add("--by", metavar="NAMES", type=_groups, default=_GROUPS, help=_BY)
 
 
 def _sweep_options(command: argparse.ArgumentParser) -> None:
-    _program_options(command, several=False)
+    add_program(command, several=False)
     add = command.add_argument
     over = "sizes from START to STOP, which is one of them, or listed: n=1,2,4; also dtype=bf16,fp8 (repeatable)"
     add("--over", metavar="NAME=START:STOP:STEP", action="append", required=True, help=over)
-    add("--on", metavar="MACHINE", action="append", default=[], help="a chip, or a path in .toml (repeatable)")
+    add_machines(command, required=False)
     add("--metrics", metavar="NAMES", help="columns with commas, such as time_s,bound,bytes")
-    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add_effects(command)
     add("--zip", action="store_true", help="take the values together, instead of all combinations")
     add(
         "--out", metavar="FILE.csv", help="write a file; any other name is a folder of Parquet files, resumed if killed"
@@ -186,26 +178,20 @@ def _sweep_options(command: argparse.ArgumentParser) -> None:
 
 
 def _suggest_options(command: argparse.ArgumentParser) -> None:
-    _program_options(command, several=False)
+    add_program(command, several=False)
     add = command.add_argument
     add("--want", metavar="NAME=SIZE", action="append", required=True, help="a size, or sizes to try (repeatable)")
-    add("--on", metavar="MACHINE", action="append", required=True, help="a chip, or a path in .toml (repeatable)")
+    add_machines(command, required=True)
     add("--within", metavar="SHARE", type=float, default=0.05, help="how far from the size, as a share (default 0.05)")
     add(
         "--where", metavar="TEXT", action="append", default=[], help="a condition, such as 'h %% 128 == 0' (repeatable)"
     )
     add("--top", metavar="NUMBER", type=int, default=10, help="how many suggestions (default 10)")
-    add("--effects", metavar="NAMES", default="real", help="real (default), ideal, or effects by name with commas")
+    add_effects(command)
 
 
 def _groups(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _staging(text: str) -> str:
-    if text != "stage":
-        raise argparse.ArgumentTypeError(f"expected 'stage' or nothing, got {text!r}; put --fuse after the program")
-    return text
 
 
 def _seconds(text: str) -> float:
@@ -226,45 +212,3 @@ class _Version(argparse.Action):
         except PackageNotFoundError:
             print("perfmodel (run from its source, not installed)")
         parser.exit()
-
-
-def _machines(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.listing import machines_found
-
-    return machines_found(options)
-
-
-def _formats(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.listing import formats_found
-
-    return formats_found(options)
-
-
-def _validate(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.validating import validated
-
-    return validated(options)
-
-
-def _sweep(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.exploring import swept
-
-    return swept(options)
-
-
-def _suggest(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.exploring import suggested
-
-    return suggested(options)
-
-
-def _estimate(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.answers import estimated
-
-    return estimated(options)
-
-
-def _explain(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.answers import counted
-
-    return counted(options)

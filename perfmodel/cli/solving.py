@@ -7,36 +7,30 @@ from typing import Any
 
 from perfmodel.cli.answers import programs_of
 from perfmodel.errors import SolveError
-from perfmodel.solving import solve
+from perfmodel.solving import Solution, solve
 
 
-def solved(options: argparse.Namespace) -> Any:
-    """The answer with its working, or as plain data.
+def solved(options: argparse.Namespace) -> Solution:
+    """The answer.
 
     >>> from perfmodel.cli.options import parser
     >>> given = ["solve", "matmul(n, n, n)", "n", "--on", "h100-sxm", "--bound", "compute"]
-    >>> print(solved(parser().parse_args(given)).splitlines()[-2])
-      answer    n >= 886
+    >>> int(solved(parser().parse_args(given)))
+    886
     """
     program, *more = programs_of(options)
     if more:
         raise SolveError("solve: give one program and one unknown")
-    found = solve(
+    return solve(
         program,
         options.on,
         options.unknown,
         bound=options.bound,
         fits=options.fits,
         where=options.where,
-        effects=_effects(options.effects),
+        effects=options.effects,
         within=_range(options.within),
     )
-    return found.to_dict() if options.json else str(found.explain())
-
-
-def _effects(text: str) -> Any:
-    names = tuple(name.strip() for name in text.split(","))
-    return names if len(names) > 1 else names[0]
 
 
 def _range(text: str | None) -> Any:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-from typing import Any
-
-Run = Callable[[argparse.Namespace], Any]
+from perfmodel.cli.shared_options import Add
 
 _WAVES = """\
 A size is a number, or a formula in symbols such as n or 3*h. One size is a number of blocks, two are the rows and
@@ -31,14 +27,14 @@ examples:
 """
 
 
-def add_unit_commands(add: Callable[[str, str, str, Run], argparse.ArgumentParser]) -> None:
-    """Add the commands, each by ``add(name, about, examples, run)``.
+def add_unit_commands(add: Add) -> None:
+    """Add the commands, each by ``add(name, about, examples, home)``.
 
     >>> from perfmodel.cli.options import parser
     >>> parser().parse_args(["systolic", "8", "8", "512", "--rows", "16"]).rows
     '16'
     """
-    made = add("waves", "blocks against the units of a chip, wave after wave", _WAVES, _waves)
+    made = add("waves", "blocks against the units of a chip, wave after wave", _WAVES, "units.waved")
     made.add_argument("sizes", metavar="SIZE", nargs="+", help="a number of blocks, or rows and columns")
     made.add_argument("--tile", metavar="N", nargs="+", default=["256", "128"], help="rows and columns of a tile")
     made.add_argument(
@@ -47,30 +43,12 @@ def add_unit_commands(add: Callable[[str, str, str, Run], argparse.ArgumentParse
     made.add_argument("--resident", metavar="N", default="1", help="blocks that a unit holds at once (1 unless given)")
     made.add_argument("--schedule", metavar="NAME", default="static", help="static, dynamic or stream-k")
     made.add_argument("--busy", metavar="N", type=int, default=0, help="units held by other work")
-    made = add("systolic", "cycles of a matrix product on a systolic array", _SYSTOLIC, _systolic)
+    made = add("systolic", "cycles of a matrix product on a systolic array", _SYSTOLIC, "units.pulsed")
     for name in "mnk":
         made.add_argument(name, metavar=name.upper(), help=f"the size {name} of C[m,n] = A[m,k] B[k,n]")
     made.add_argument("--rows", metavar="N", default="8", help="rows of the array (8 unless given)")
     made.add_argument("--cols", metavar="N", default="8", help="columns of the array (8 unless given)")
     made.add_argument("--dataflow", metavar="NAME", default="output", help="what stands in the cells: output, weight")
-    made = add("energy", "the energy of a program, operation by operation and byte by byte", _ENERGY, _energy)
+    made = add("energy", "the energy of a program, operation by operation and byte by byte", _ENERGY, "units.priced")
     made.add_argument("program", metavar="PROGRAM", help="a description such as 'matmul(8, 8192, 8192)'")
     made.add_argument("--table", metavar="NAME", default="7nm", help="45nm, 7nm or lecture (7nm unless given)")
-
-
-def _waves(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.units import waved
-
-    return waved(options)
-
-
-def _systolic(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.units import pulsed
-
-    return pulsed(options)
-
-
-def _energy(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.units import priced
-
-    return priced(options)

@@ -7,16 +7,16 @@ from typing import Any
 
 from perfmodel.catalogue.names import machine_meant
 from perfmodel.errors import DimensionError, MachineError
-from perfmodel.mechanisms import energy, systolic, tile_grid, waves
+from perfmodel.mechanisms import Energy, Systolic, Waves, energy, systolic, tile_grid, waves
 from perfmodel.reading import describe, read_size
 
 
-def waved(options: argparse.Namespace) -> Any:
+def waved(options: argparse.Namespace) -> Waves:
     """Blocks against units, wave after wave.
 
     >>> from perfmodel.cli.options import parser
-    >>> print(waved(parser().parse_args(["waves", "120"])).splitlines()[0])
-    waves(120, units=108): 2 waves, 56 % filled
+    >>> waved(parser().parse_args(["waves", "120"])).waves
+    2
     """
     sizes: list[Any] = [_size(text) for text in options.sizes]
     tile = [read_size(text, "--tile") for text in options.tile]
@@ -25,7 +25,7 @@ def waved(options: argparse.Namespace) -> Any:
     blocks = sizes[0] if len(sizes) == 1 else tile_grid(sizes[0], sizes[1], tile=tile if len(tile) == 2 else tile[0])
     units = machine_meant(options.units) or read_size(options.units, "--units")
     resident = read_size(options.resident, "--resident")
-    return _shown(waves(blocks, units, resident, options.schedule, busy=options.busy), options)
+    return waves(blocks, units, resident, options.schedule, busy=options.busy)
 
 
 def _size(text: str) -> Any:
@@ -34,28 +34,24 @@ def _size(text: str) -> Any:
     return read_size(text, "waves: SIZE")
 
 
-def pulsed(options: argparse.Namespace) -> Any:
+def pulsed(options: argparse.Namespace) -> Systolic:
     """The cycles of a matrix product on a systolic array.
 
     >>> from perfmodel.cli.options import parser
-    >>> pulsed(parser().parse_args(["systolic", "8", "8", "512", "--json"]))["cycles"]
+    >>> pulsed(parser().parse_args(["systolic", "8", "8", "512"])).cycles
     526
     """
     m, n, k, rows, cols = [
         read_size(getattr(options, name), f"systolic: {name}") for name in ("m", "n", "k", "rows", "cols")
     ]
-    return _shown(systolic(m, n, k, rows, cols, options.dataflow), options)
+    return systolic(m, n, k, rows, cols, options.dataflow)
 
 
-def priced(options: argparse.Namespace) -> Any:
+def priced(options: argparse.Namespace) -> Energy:
     """The energy of a program.
 
     >>> from perfmodel.cli.options import parser
-    >>> priced(parser().parse_args(["energy", "workload(flops=1e9)", "--table", "lecture", "--json"]))["energy_j"]
+    >>> priced(parser().parse_args(["energy", "workload(flops=1e9)", "--table", "lecture"])).energy_j
     0.02
     """
-    return _shown(energy(describe(options.program), options.table), options)
-
-
-def _shown(found: Any, options: argparse.Namespace) -> Any:
-    return found.to_dict() if options.json else str(found.explain())
+    return energy(describe(options.program), options.table)

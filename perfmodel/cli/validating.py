@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
+from perfmodel.cli.saving import save_table
 from perfmodel.errors import PerfModelError
-from perfmodel.validation import Validation, validate
+from perfmodel.validation import validate
 from perfmodel.validation.tables import read_table
 
 
@@ -21,12 +21,9 @@ def validated(options: argparse.Namespace) -> Any:
     perfmodel.errors.PerfModelError: validate: no file 'missing.csv'
     """
     given = read_table(options.file)
-    effects = tuple(name.strip() for name in options.effects.split(","))
-    found = validate(
-        given, effects if len(effects) > 1 else effects[0], without=options.without, chips=_chips(options.chip)
-    )
+    found = validate(given, options.effects, without=options.without, chips=_chips(options.chip))
     if options.out is not None:
-        _write(found, given, Path(options.out))
+        save_table(found.frame(given), Path(options.out), float_format="%.6g")
     if options.json:
         return found.to_dict(options.by)
     return str(found.explain(options.by))
@@ -41,13 +38,3 @@ def _chips(given: list[str]) -> dict[str, str]:
             raise PerfModelError(f"--chip {text!r}: expected NAME=MACHINE, such as --chip A100-80GB=a100-sxm-80gb")
         found[name] = chip
     return found
-
-
-def _write(found: Validation, given: Any, path: Path) -> None:
-    """The rows beside their estimates; the file appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        found.frame(given).to_csv(partial, index=False, float_format="%.6g")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

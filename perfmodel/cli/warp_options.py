@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import Any
 
-Run = Callable[[argparse.Namespace], Any]
+from perfmodel.cli.shared_options import Add
 
 _INDEX = """\
 An index is in t, the thread (and lane, warp; x, y, z, block with --block), with whole numbers, + - * // % ** << >>
@@ -37,26 +35,26 @@ examples:
 """
 
 
-def add_commands(add: Callable[[str, str, str, Run], argparse.ArgumentParser]) -> None:
-    """Add the commands, each by ``add(name, about, examples, run)``.
+def add_warp_commands(add: Add) -> None:
+    """Add the commands, each by ``add(name, about, examples, home)``.
 
     >>> from perfmodel.cli.options import parser
     >>> parser().parse_args(["occupancy", "9.0", "--threads", "128"]).threads
     128
     """
-    made = add("occupancy", "blocks resident on a multiprocessor, what limits them", _OCCUPANCY, _occupancy)
+    made = add("occupancy", "blocks resident on a multiprocessor, what limits them", _OCCUPANCY, "warps.occupied")
     made.add_argument("machine", metavar="MACHINE", help="a chip, or a compute capability such as 9.0")
     _numbers(made, {"threads": 256, "registers": 64, "shared-bytes": 0, "carveout-bytes": None})
-    made = add("divergence", "steps that warps issue for a branch or a loop", _DIVERGENCE, _divergence)
+    made = add("divergence", "steps that warps issue for a branch or a loop", _DIVERGENCE, "warps.diverged")
     made.add_argument("condition", metavar="CONDITION", help="a condition of t; with one number of steps, turns of t")
     made.add_argument("--steps", metavar="N", type=int, nargs="+", default=[10, 10], help="of both sides, or of a turn")
     _numbers(made, {"threads": 128})
     _launch(made)
-    made = add("transactions", "lines of memory that the threads of a warp touch", _TRANSACTIONS, _transactions)
+    made = add("transactions", "lines of memory that the threads of a warp touch", _TRANSACTIONS, "warps.transacted")
     made.add_argument("index", metavar="INDEX", help="the element that thread t reads")
     _numbers(made, {"element-bytes": 4, "line-bytes": 128, "sector-bytes": None, "offset-bytes": 0, "threads": 32})
     _launch(made)
-    made = add("bank-conflicts", "passes over the banks of shared memory", _BANKS, _bank_conflicts)
+    made = add("bank-conflicts", "passes over the banks of shared memory", _BANKS, "warps.banked")
     made.add_argument("index", metavar="INDEX", help="the element that thread t reads")
     _numbers(made, {"element-bytes": 4, "banks": 32, "bank-bytes": 4, "offset-bytes": 0, "threads": 32})
     _launch(made)
@@ -71,27 +69,3 @@ def _numbers(made: argparse.ArgumentParser, usual: dict[str, int | None]) -> Non
 def _launch(made: argparse.ArgumentParser) -> None:
     made.add_argument("--warp", metavar="N", type=int, default=32, help="threads of a warp (32 unless given)")
     made.add_argument("--block", metavar="N", type=int, nargs="+", help="the shape of a block: x, or x y, or x y z")
-
-
-def _occupancy(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.warps import occupied
-
-    return occupied(options)
-
-
-def _divergence(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.warps import diverged
-
-    return diverged(options)
-
-
-def _transactions(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.warps import transacted
-
-    return transacted(options)
-
-
-def _bank_conflicts(options: argparse.Namespace) -> Any:
-    from perfmodel.cli.warps import banked
-
-    return banked(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from perfmodel.descriptors.arguments import (
     Dtype,
@@ -62,10 +62,11 @@ def conv2d(
     >>> p.macs == 8 * 64 * 64 * 64 * 3 * 3 * 32
     True
     """
+    moves = _Moves("conv2d", stride, padding, dilation)
     if isinstance(batch, Tensor):
         unused("conv2d", "tensors", width=(width, None), c_in=(c_in, None), c_out=(c_out, None), kernel=(kernel, 3),
                groups=(groups, 1), dtype=(dtype, "bf16"))  # fmt: skip
-        return _convolved(batch, height, stride, padding, dilation, name, stage)
+        return _convolved(batch, height, moves, name, stage)
     unused("conv2d", "sizes", name=(name, None), stage=(stage, "conv2d"))
     batch, height, width, c_in, c_out, groups = sizes(
         "conv2d", batch=batch, height=height, width=width, c_in=c_in, c_out=c_out, groups=groups
@@ -76,14 +77,13 @@ def conv2d(
     filters = divided(c_out, groups, "conv2d: c_out / groups")
     x = tensor("x", {"batch": batch, "group": groups, "c": channels, "h": height, "w": width}, formats["x"])
     weight = tensor("w", {"group": groups, "f": filters, "c": channels, "r": taps[0], "s": taps[1]}, formats["w"])
-    y = _convolved(x, weight, stride, padding, dilation, "y", stage, formats)
+    y = _convolved(x, weight, moves, "y", stage, formats)
     return program(y, name="conv2d")
 
 
 def _convolved(
-    x: Tensor, weight: Any, stride: Any, padding: Any, dilation: Any, name: str | None, stage: str,
-    formats: Dtypes | None = None,
-) -> Tensor:  # fmt: skip
+    x: Tensor, weight: Any, moves: _Moves, name: str | None, stage: str, formats: Dtypes | None = None
+) -> Tensor:
     checked_tensors("conv2d(x, w)", weight)
     if len(x.axes) != 5 or len(weight.axes) != 5:
         raise LabelError(
@@ -93,40 +93,47 @@ def _convolved(
     f, r, s = [fresh(label, taken) for label in weight.labels[1:2] + weight.labels[3:]]
     weight = weight.rename(dict(zip(weight.labels, (x.labels[1], f, x.labels[2], r, s), strict=True)))
     out = [fresh(label, taken | {f, r, s}) for label in ("p", "q")]
-    spaced = _windows("conv2d", x, x.labels[3:], out, (r, s), weight.extents[3:], stride, padding, dilation)
+    spaced = moves.over(x, x.labels[3:], out, (r, s), weight.extents[3:])
     kept = (x.labels[0], x.labels[1], f, *out)
     stored = formats.output("y") if formats is not None else None
     return contracted([spaced, weight], kept, title="conv2d", name=name, stage=stage, stored=stored)
 
 
-def _windows(
-    verb: str, x: Tensor, labels: Any, out: Any, taps: Any, counts: Any, stride: Any, padding: Any, dilation: Any
-) -> Tensor:
-    strides, dilations = pair(stride, f"{verb}: stride"), pair(dilation, f"{verb}: dilation")
-    paddings = _paddings(padding, counts, strides, dilations, verb)
-    for place in range(2):
-        x = window(
-            x, labels[place], out[place], taps[place], counts[place],
-            stride=strides[place], dilation=dilations[place], padding=paddings[place],
-        )  # fmt: skip
-    return x
+class _Moves(NamedTuple):
+    """How windows move along two axes: one size or a pair of each; padding in words too."""
 
+    verb: str
+    stride: Any
+    padding: Any
+    dilation: Any = 1
 
-def _paddings(padding: Any, counts: Any, strides: Any, dilations: Any, verb: str) -> tuple[Size, Size]:
-    """The padding of both axes; "same" keeps a size at stride 1: dilation * (taps - 1) / 2, for odd taps."""
-    word = padding if isinstance(padding, str) else ""
-    if word == "valid":
-        return 0, 0
-    if word != "same":
-        near = did_you_mean(word, ("same", "valid"))
-        if near:
-            raise ExpressionError(f"{verb}: padding = {padding!r}: a size, a pair of sizes, 'same' or 'valid'{near}")
-        return pair(padding, f"{verb}: padding", zero=True)
-    if any(step != 1 for step in strides):
-        raise DimensionError(f"{verb}: padding = 'same': it needs stride 1, got {strides}")
-    found = [divided(d * (n - 1), 2, f"{verb}: padding 'same': dilation * (kernel - 1) / 2") if n != 1 else 0
-             for n, d in zip(counts, dilations, strict=True)]  # fmt: skip
-    return found[0], found[1]
+    def over(self, x: Tensor, labels: Any, out: Any, taps: Any, counts: Any) -> Tensor:
+        """The windows of a tensor: for each axis its label, that of the windows, that of their taps and how many."""
+        strides, dilations = pair(self.stride, f"{self.verb}: stride"), pair(self.dilation, f"{self.verb}: dilation")
+        paddings = self._paddings(counts, strides, dilations)
+        for place in range(2):
+            x = window(
+                x, labels[place], out[place], taps[place], counts[place],
+                stride=strides[place], dilation=dilations[place], padding=paddings[place],
+            )  # fmt: skip
+        return x
+
+    def _paddings(self, counts: Any, strides: Any, dilations: Any) -> tuple[Size, Size]:
+        """The padding of both axes; "same" keeps a size at stride 1: dilation * (taps - 1) / 2, for odd taps."""
+        given, what = self.padding, f"{self.verb}: padding"
+        word = given if isinstance(given, str) else ""
+        if word == "valid":
+            return 0, 0
+        if word != "same":
+            near = did_you_mean(word, ("same", "valid"))
+            if near:
+                raise ExpressionError(f"{what} = {given!r}: a size, a pair of sizes, 'same' or 'valid'{near}")
+            return pair(given, what, zero=True)
+        if any(step != 1 for step in strides):
+            raise DimensionError(f"{what} = 'same': it needs stride 1, got {strides}")
+        found = [divided(d * (n - 1), 2, f"{what} 'same': dilation * (kernel - 1) / 2") if n != 1 else 0
+                 for n, d in zip(counts, dilations, strict=True)]  # fmt: skip
+        return found[0], found[1]
 
 
 @overload
@@ -182,6 +189,6 @@ def _pooled(
     taken = labels_behind(x)
     r, s = fresh("r", taken), fresh("s", taken)
     out = [fresh(label, taken | {r, s}) for label in ("p", "q")]
-    steps = taps if stride is None else stride
-    spaced = _windows("pool2d", x, x.labels[-2:], out, (r, s), taps, steps, padding, 1)
+    moves = _Moves("pool2d", taps if stride is None else stride, padding)
+    spaced = moves.over(x, x.labels[-2:], out, (r, s), taps)
     return reduced(function, spaced, (r, s), name=name, stage=stage)

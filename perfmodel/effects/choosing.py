@@ -25,7 +25,7 @@ def chosen(shape: KernelShape, setting: Setting, given: tuple[int, ...] | None =
     >>> chosen(shape_of(matmul(8, 8192, 8192).counted[0]).numbers(), setting).m
     16
     """
-    tried = candidates(given, "split-k" in setting.on)
+    tried = candidates(given, "split-k" in setting.on and not setting.streams)
     found = picked(tried, int(_seconds(shape, tried, setting).argmin()))
     return Tile(int(found.m), int(found.n), int(found.splits))
 
@@ -46,7 +46,7 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     """
     import numpy
 
-    tried = candidates(given, "split-k" in setting.on)
+    tried = candidates(given, "split-k" in setting.on and not setting.streams)
     if tried.m.size * tried.splits.size == 1:
         return Tile(*[float(column.item()) for column in (tried.m, tried.n, tried.splits)])
     count = len(shape.m)
@@ -59,11 +59,13 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
 
 
 def _seconds(shape: KernelShape, tried: Tile, setting: Setting) -> Any:
-    """The seconds of each candidate; a split that leaves a block a single step is none that a library takes."""
+    """The seconds of each candidate; infinite where a library has none: a split into single steps, too few rows."""
     import numpy
 
-    alone = (tried.splits > 1) & (steps(shape, tried) < 2)
-    return kernel_parts(shape, tried, setting).time_s + numpy.where(alone, numpy.inf, 0.0)
+    none = (tried.splits > 1) & (steps(shape, tried) < 2)
+    if setting.protocol.least_rows > 1 and tried.m.size > 1:  # a tile that a user fixes is taken
+        none = none | (tried.m < setting.protocol.least_rows)
+    return kernel_parts(shape, tried, setting).time_s + numpy.where(none, numpy.inf, 0.0)
 
 
 def narrowed(shape: KernelShape, **sizes: Any) -> KernelShape:
@@ -78,8 +80,10 @@ def narrowed(shape: KernelShape, **sizes: Any) -> KernelShape:
     m, n, k = (ratio.get(name, 1.0) for name in "mnk")
     a_bytes, b_bytes, c_bytes = shape.a_bytes * m * k, shape.b_bytes * n * k, shape.c_bytes * m * n
     rest = shape.bytes - shape.a_bytes - shape.b_bytes - shape.c_bytes
+    moved = a_bytes + b_bytes + c_bytes + rest
+    pieces = tuple([piece._replace(times=piece.times * moved / shape.bytes) for piece in shape.pieces])
     work = tuple([item * m * n * (k if place in shape.contracting else 1) for place, item in enumerate(shape.work)])
     return replace(
         shape, **sizes, a_bytes=a_bytes, b_bytes=b_bytes, c_bytes=c_bytes,
-        bytes=a_bytes + b_bytes + c_bytes + rest, work=work,
+        bytes=moved, work=work, pieces=pieces,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 They stand in the ``[calibrated]`` table of the chip's data sheet with their source: read off measured timings of a
 public data set, a few for the whole chip, none for a row. A chip borrows those that it lacks from its nearest
-relative, and the estimate's caveats say so.
+relative (``perfmodel.effects.relatives``), and the estimate's caveats say so.
 """
 
 from __future__ import annotations
@@ -11,26 +11,10 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import sqrt
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine
+from perfmodel.effects.relatives import relative_of
 
 UNLIMITED = 0.77  # a share of the peak that power does not limit: A100s of 250 W and of 400 W sustain as much
-# A chip's architecture begins with one of these: the chip whose constants it borrows (first match).
-RELATIVES = (
-    ("Hopper", "h100-sxm"),
-    ("Ampere GA102", "l40s"),
-    ("Ampere", "a100-sxm-80gb"),
-    ("Ada", "l40s"),
-    ("Blackwell GB202", "rtx-pro-6000-server"),
-    ("Blackwell", "b200-sxm"),
-    ("Volta", "a100-sxm-80gb"),
-    ("Turing", "l40s"),
-    ("Pascal", "a100-sxm-80gb"),
-    ("Maxwell", "a100-sxm-80gb"),
-    ("CDNA", "a100-sxm-80gb"),
-    ("GCN", "a100-sxm-80gb"),
-    ("RDNA", "l40s"),
-    ("Xe", "l40s"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +50,41 @@ NAMES = tuple(item.name for item in fields(Constants))
 def constants_of(chip: Machine) -> tuple[Constants | None, str]:
     """A chip's constants, and the relative that lends them ("" for its own; None and "" where it has no relative).
 
+    >>> from perfmodel import machine
+    >>> constants_of(machine("h100-pcie"))[1], constants_of(machine("tpu-v5e"))
+    ('h100-sxm', (None, ''))
+    """
+    relative = None if len(own_constants(chip)) == len(NAMES) else relative_of(chip)
+    found = lent_constants(chip, relative)
+    return found, "" if found is None or relative is None else relative.name
+
+
+def lent_constants(chip: Machine, relative: Machine | None) -> Constants | None:
+    """A chip's own constants with those of a relative for what it lacks; None where some are missing then.
+
     A relative's power-limited share is scaled by the root of the watts that there are for a FLOP: power grows with
     the clock and the square of the voltage, which falls with it. One that sustains four fifths of its peak or more
     is not held back by its power, and lends its share as it is.
 
     >>> from perfmodel import machine
-    >>> constants_of(machine("h100-pcie"))[1], constants_of(machine("tpu-v5e"))
-    ('h100-sxm', (None, ''))
+    >>> lent_constants(machine("h100-pcie"), None) is None
+    True
     """
-    own = _own(chip)
-    if len(own) == len(NAMES):
-        return Constants(**own), ""
-    name = next((relative for start, relative in RELATIVES if chip.architecture.startswith(start)), "")
-    if chip.kind != "gpu" or not name:
-        return None, ""
-    lent = _own(machine(name))
-    lent["matrix_reach"] = _powered(lent["matrix_reach"], chip, machine(name))
-    return Constants(**{**lent, **own}), name
+    found = own_constants(chip)
+    if relative is not None:
+        lent = own_constants(relative)
+        lent["matrix_reach"] = _powered(lent["matrix_reach"], chip, relative)
+        found = {**lent, **found}
+    return Constants(**found) if len(found) == len(NAMES) else None
 
 
-def _own(chip: Machine) -> dict[str, float]:
+def own_constants(chip: Machine) -> dict[str, float]:
+    """The constants that stand on a chip's own sheet.
+
+    >>> from perfmodel import machine
+    >>> own_constants(machine("tpu-v5e")), len(own_constants(machine("h100-sxm")))
+    ({}, 8)
+    """
     return {name: float(figure.value) for name, figure in chip.figures if name in NAMES}
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-SATURATING = 0.55  # the share of units that draws the full bandwidth
-RAMP_S = 2e-6  # a few memory latencies: the first loads of all units, and the last
+# The share of units that draws the full bandwidth: a guess for all chips, of little weight (docs/accuracy.md has what
+# half and twice of each shared constant would do).
+SATURATING = 0.55
+RAMP_S = 2e-6  # a few memory latencies, the first loads of all units and the last: read off the timings of four chips
 
 
 def bandwidth_share(blocks: Any, units: Any) -> Any:

@@ -15,6 +15,7 @@ from perfmodel.effects.quantizers import AMOUNT, Quantizer, is_amount
 from perfmodel.errors import PerfModelError, brief, did_you_mean, listed
 from perfmodel.shown import Shown
 
+MOST_ROWS = 256
 ROLES = ("A", "B", "C")  # moving operand (or any input), stationary operand (a weight), output
 
 
@@ -30,6 +31,7 @@ class Protocol(Shown):
     be, ``unit_bytes`` what a unit moves in a clock where its kernels load an element a thread (0: no limit),
     ``tick_s`` the resolution of the timer. ``switching`` is the energy of a multiply-add on its data
     relative to random numbers: weights that were never filled are zeros, switch few bits, and let the clock run higher.
+    ``least_rows`` are those of the smallest tile that its kernels have.
 
     >>> Protocol("mine", copies=(1, 6, 1)).rotated
     ('B',)
@@ -45,6 +47,7 @@ class Protocol(Shown):
     unit_bytes: float = 0.0
     tick_s: float = 0.0
     switching: float = 1.0
+    least_rows: int = 1
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -60,6 +63,8 @@ class Protocol(Shown):
             _hold(name, getattr(self, name), is_amount(getattr(self, name)), AMOUNT)
         switches = is_amount(self.switching) and self.switching > 0
         _hold("switching", self.switching, switches, "expected a finite number above 0")
+        rows = type(self.least_rows) is int and 0 < self.least_rows <= MOST_ROWS
+        _hold("least_rows", self.least_rows, rows, f"expected a whole number from 1 to {MOST_ROWS}, a tile's most rows")
         known = self.quantizer is None or isinstance(self.quantizer, Quantizer)
         _hold("quantizer", self.quantizer, known, "expected a Quantizer or None")
 
@@ -89,12 +94,23 @@ _TABLE = (
     Protocol("aiconfigurator-vllm", (1, 6, 1), switching=0.88, source=_AIC.format("vllm")),
     Protocol("aiconfigurator-trtllm", (1, 5, 1), until_l2=True, source=_AIC.format("trtllm")),
     Protocol("neusight", launch_s=12e-6, source="sitar-lab/NeuSight: eager PyTorch between events, fastest 5 of 25"),
-    Protocol("vidur", source="microsoft/vidur: profiler trace, median of 20", tick_s=1e-6),
+    # the ops of a layer in turn: a weight has left the cache when its turn comes again, an activation was just written
+    Protocol("vidur", cold=True, source="microsoft/vidur: profiler trace of a layer, median of 20", tick_s=1e-6),
+    Protocol("vidur-stream", source="microsoft/vidur: elementwise ops of the layer", tick_s=1e-6),
     # the norms, rotary embeddings and gates of its serving engine load an element a thread: 4 to 7 bytes a clock and SM
     # on A100 and H100 alike, where kernels that load 16 bytes a thread reach 12
     Protocol("vidur-scalar", source="microsoft/vidur: kernels of sarathi-serve", tick_s=1e-6, unit_bytes=6),
     Protocol("llmcompass", launch_s=20e-6, source="PrincetonUniversity/LLMCompass: host clock around eager calls"),
-    Protocol("pipeweave", cold=True, launch_s=2.5e-6, source="zksainx/pipeweave: not stated; small kernels take 5 us"),
+    # products of few rows take as long as those of 128, which an H20's small matrix peak shows
+    Protocol(
+        "pipeweave",
+        cold=True,
+        launch_s=2.5e-6,
+        least_rows=128,
+        source="zksainx/pipeweave: not stated; small kernels take 5 us",
+    ),
+    # Hopper's wgmma takes 64 rows at once (NVIDIA, PTX ISA), and DeepGEMM's kernels of 2025 have no smaller tile
+    Protocol("infersim-flushed", cold=True, least_rows=64, source="alibaba/InferSim: DeepGEMM, its caches flushed"),
     Protocol("flushed", cold=True, source="the last-level cache is flushed before each run"),
 )
 PROTOCOLS = {item.name: item for item in _TABLE}

@@ -57,13 +57,13 @@ class Quantizer:
 # By framework and format, as read off the smallest products (other_s) and the longest A (passes), on all chips alike:
 # ai-dynamo/aiconfigurator, whose collectors time the layer as the framework calls it, the quantization included.
 QUANTIZERS = {
-    ("sglang", "fp8"): Quantizer(2, 0.04e-6, 0.8e-6),  # a maximum and a scale a row
+    ("sglang", "fp8"): Quantizer(2, 0.04e-6, 0.4e-6),  # a maximum and a scale a row
     ("vllm", "fp8"): Quantizer(3, 0.9e-6, 0.7e-6),  # the same, a block of 1,024 threads a row
     ("trtllm", "fp8"): Quantizer(3, 0.0, 8e-6),  # one scale: a maximum over all of A, its inverse, and A times it
     ("sglang", "fp8_block"): Quantizer(1),
     ("trtllm", "fp8_block"): Quantizer(1, 0.0, 0.5e-6),
     ("vllm", "fp8_block"): Quantizer(1),
-    ("sglang", "nvfp4"): Quantizer(1, 0.1e-6, 0.7e-6),
+    ("sglang", "nvfp4"): Quantizer(1, 0.1e-6, 0.2e-6),
     ("trtllm", "nvfp4"): Quantizer(2, 0.1e-6, 2.5e-6),
-    ("vllm", "nvfp4"): Quantizer(1, 0.14e-6, 2.8e-6),
+    ("vllm", "nvfp4"): Quantizer(1, 0.14e-6, 2.5e-6),
 }

@@ -9,9 +9,11 @@ from perfmodel.effects.quantizers import Quantizer
 from perfmodel.effects.residency import missed
 from perfmodel.effects.shapes import KernelShape
 
-# A small kernel before another of a CUDA graph, from its start to the start of the next: it reads, writes and drains.
-# (the layers of three frameworks on eight chips: 1.9 us on Ada and Hopper, 3 on Blackwell)
-SMALL_S = 2.3e-6
+# A small kernel before another of a CUDA graph, from its start to the start of the next: it reads, writes and drains;
+# on Blackwell's chips of two dies what one wrote has to be seen by the other (the layers of three frameworks on eight
+# chips: 1.9 us on Ada, Hopper and GB202, 2.7 on B200 and its like).
+SMALL_S = 1.9e-6
+TWO_DIES_S = 0.8e-6
 
 
 def quantized_s(shape: KernelShape, chip: Chip, quantizer: Quantizer) -> Any:
@@ -40,4 +42,5 @@ def quantized_s(shape: KernelShape, chip: Chip, quantizer: Quantizer) -> Any:
         from_memory += again
     moving = seconds + elements * from_memory / memory
     rows = quantizer.row_s * shape.batch * shape.m / chip.units
-    return SMALL_S + quantizer.other_s + numpy.maximum(moving, rows)
+    small = SMALL_S + (TWO_DIES_S if chip.capability.startswith("10.") else 0.0)
+    return small + quantizer.other_s + numpy.maximum(moving, rows)

@@ -15,7 +15,7 @@ from perfmodel.effects.chips import Chip
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.shapes import KernelShape
 
-RAMP = 0.4  # from the first lines lost to all of them, over the usable capacity
+RAMP = 0.4  # from the first lines lost to all of them, over the usable capacity: read off the timings of four chips
 
 
 def missed(touched: Any, capacity: float) -> Any:

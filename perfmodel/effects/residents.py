@@ -11,7 +11,7 @@ from typing import Any
 from perfmodel.effects.tiles import LINE_BYTES, Tile
 
 STAGES = 4
-MOST = 8  # blocks of 128 to 256 threads that a unit's warp slots hold
+MOST = 8  # blocks of 256 threads that a unit's 64 warp slots hold; binds only for tiles below those that are tried
 
 
 def resident(tile: Tile, shared_bytes: float) -> Any:

@@ -15,7 +15,9 @@ from perfmodel.effects.shapes import KernelShape
 
 IN_REGISTERS = 1024  # columns
 FLYING = (0, 16, 4)  # rows in flight a unit, a block each, by passes: blocks of 128 threads; of 512
-FROM, OVER = 0.6, 0.8  # of the usable cache: where the first rows are lost, and how much more until all are
+# Of the usable cache: where the first rows are lost, and how much more until all are. A guess that the timings of
+# softmax and norms bear out within a factor of two.
+FROM, OVER = 0.6, 0.8
 
 
 def reread_bytes(shape: KernelShape, chip: Chip) -> Any:

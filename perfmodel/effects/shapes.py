@@ -7,10 +7,11 @@ therefore serve one estimate and a hundred thousand.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perfmodel.effects.pieces import Piece, pieces_of
 from perfmodel.expressions import Compiled, Size, compile_formula, is_concrete, product
 from perfmodel.graph.indexing import Affine
 from perfmodel.graph.kernel_counts import KernelCount
@@ -27,7 +28,8 @@ class KernelShape:
     ``kind`` is "contraction" (C[batch, m, n] = A[batch, m, k] B[batch, k, n]), "rows" (each row is reduced, and
     used again) or "stream". ``bits`` are those of an element of A, ``out_bits`` of C; ``work`` has the operations of
     each of the kernel's works, in order, and ``contracting`` which of them are the contraction's; ``levels_s`` are the
-    seconds of the slowest on-chip level that serves its tiles, which the roofline knows.
+    seconds of the slowest on-chip level that serves its tiles, which the roofline knows; ``pieces`` are the runs of
+    tensors that it touches in part.
 
     >>> from perfmodel import matmul
     >>> shape = shape_of(matmul(8, 4096, 1024).counted[0])
@@ -54,6 +56,7 @@ class KernelShape:
     out_bits: float = 16
     note: str = ""
     labels: tuple[tuple[str, ...], ...] = ()
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def is_concrete(self) -> bool:
@@ -63,7 +66,18 @@ class KernelShape:
         >>> shape_of(matmul("n", 8, 8).counted[0]).is_concrete
         False
         """
-        return all(is_concrete(getattr(self, name)) for name in _NUMBERS) and all(map(is_concrete, self.work))
+        others = [*self.work, *[number for piece in self.pieces for number in piece.numbers]]
+        return all(is_concrete(getattr(self, name)) for name in _NUMBERS) and all(map(is_concrete, others))
+
+    @property
+    def piece_names(self) -> set[str]:
+        """The names of the numbers of its pieces, for ``at``.
+
+        >>> from perfmodel import matmul
+        >>> shape_of(matmul("n", 8, 8).counted[0]).piece_names
+        set()
+        """
+        return {name for name, _ in _named(self.pieces)}
 
     def numbers(self) -> KernelShape:
         """The shape with floats for its numbers.
@@ -73,7 +87,7 @@ class KernelShape:
         8.0
         """
         found: dict[str, Any] = {name: float(getattr(self, name)) for name in _NUMBERS}
-        return replace(self, work=tuple([float(item) for item in self.work]), **found)
+        return replace(self, work=tuple([float(item) for item in self.work]), pieces=self._pieces(float), **found)
 
     def at(self, values: Mapping[str, Any], count: int, needed: Collection[str] | None = None) -> KernelShape:
         """The shape with arrays of so many numbers, at arrays of values for its symbols.
@@ -97,7 +111,11 @@ class KernelShape:
         (2, 1, 1)
         """
         found = {name: getattr(self, name)[which, None, None] for name in _NUMBERS}
-        return replace(self, work=tuple([item[which, None, None] for item in self.work]), **found)
+        work = tuple([item[which, None, None] for item in self.work])
+        return replace(self, work=work, pieces=self._pieces(lambda item: item[which, None, None]), **found)
+
+    def _pieces(self, change: Callable[[Any], Any]) -> tuple[Piece, ...]:
+        return tuple([piece.of([change(number) for number in piece.numbers]) for piece in self.pieces])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +141,7 @@ class OpenShape:
         """
         named = {name: getattr(shape, name) for name in _NUMBERS}
         named |= {f"work {place}": item for place, item in enumerate(shape.work)}
+        named |= dict(_named(shape.pieces))
         wanted = {name: value if needed is None or name in needed else math.nan for name, value in named.items()}
         fixed = {name: float(value) for name, value in wanted.items() if is_concrete(value)}
         formulas = {name: value for name, value in wanted.items() if name not in fixed}
@@ -143,7 +162,17 @@ class OpenShape:
         if self.compiled is not None:
             arrays |= self.compiled.floats({name: values[name] for name in self.compiled.symbols})
         work = tuple([arrays.pop(f"work {place}") for place in range(len(self.shape.work))])
-        return replace(self.shape, work=work, **arrays)
+        pieces: dict[int, list[Any]] = {place: [] for place in range(len(self.shape.pieces))}
+        for name, _ in _named(self.shape.pieces):
+            pieces[int(name.split()[1])].append(arrays.pop(name))
+        found = tuple([piece.of(pieces[place]) for place, piece in enumerate(self.shape.pieces)])
+        return replace(self.shape, work=work, pieces=found, **arrays)
+
+
+def _named(pieces: Sequence[Piece]) -> Iterator[tuple[str, Any]]:
+    """The numbers of pieces by name: "piece 0 1" is the second of the first."""
+    for place, piece in enumerate(pieces):
+        yield from ((f"piece {place} {number}", value) for number, value in enumerate(piece.numbers))
 
 
 def shape_of(count: KernelCount) -> KernelShape:
@@ -155,10 +184,10 @@ def shape_of(count: KernelCount) -> KernelShape:
     """
     work = tuple([item.operations for item in count.works])
     places = tuple([place for place, item in enumerate(count.works) if item.unit == "matrix"])
-    common = KernelShape(STREAM, bytes=count.bytes, work=work, contracting=places)
+    common = KernelShape(STREAM, bytes=count.bytes, work=work, contracting=places, pieces=pieces_of(count))
     ops = [op for op in count.kernel.ops if op.kind == "contract"]
     if count.kernel.tiles:
-        return replace(common, note="the waves and the cache of a program that says its own tiles")
+        return replace(common, note="the waves, the cache and the shorter runs of a program that says its own tiles")
     if len(ops) == 1 and len(ops[0].reads) == 2 and ops[0].mask is None:
         return _contraction(common, count, ops[0])
     if ops:

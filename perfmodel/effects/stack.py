@@ -11,8 +11,8 @@ from typing import Any
 
 from perfmodel.catalogue.parts import Peak
 from perfmodel.effects import tiles_in_flight
-from perfmodel.effects.alignment import load_width
 from perfmodel.effects.chips import Chip
+from perfmodel.effects.coalescing import spread
 from perfmodel.effects.epilogue import epilogue_s
 from perfmodel.effects.feeding import feed_s
 from perfmodel.effects.few_blocks import bandwidth_share, ramped
@@ -24,10 +24,12 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.quantizing import quantized_s
 from perfmodel.effects.residency import fetched_bytes
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_alignment import load_width, tensor_share
 from perfmodel.effects.row_latency import row_s
 from perfmodel.effects.row_passes import reread_bytes
 from perfmodel.effects.shapes import CONTRACTION, ROWS, STREAM, KernelShape
 from perfmodel.effects.splitting_k import split_s
+from perfmodel.effects.stream_k import STATIC, STREAM_K, fix_up_s, share
 from perfmodel.effects.tile_quantization import blocks, step_elements, steps, times
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import most_blocks
@@ -38,12 +40,13 @@ EFFECTS = {
     "tile quantization": "blocks are whole: partial tiles and steps of k",
     "wave quantization": "units take whole blocks: the last wave",
     "operand feed": "small tiles wait for their operands",
-    "alignment": "rows off 16-byte boundaries are loaded in narrow pieces",
+    "alignment": "rows off 16-byte boundaries are loaded in pieces; arrays pad",
     "k steps": "whole steps of k, no faster than one block's pipeline",
     "occupancy": "blocks that share a unit hide each other's latency",
     "epilogue": "each block ends by storing its tile",
     "split-k": "partial sums are added up",
     "power": "units boost; the whole chip sustains less than its peak",
+    "coalescing": "memory moves whole sectors, of which short runs use a part",
     "row passes": "rows that are read again",
     "tiles in flight": "later waves read again what the cache cannot hold",
     "few blocks": "a stream starts and drains; few units draw less bandwidth",
@@ -82,6 +85,18 @@ class Setting:
     rates: Rates
     on: frozenset[str]
     protocol: Protocol = COLD
+    schedule: str = STATIC
+
+    @property
+    def streams(self) -> bool:
+        """Whether blocks are dealt out step by step (stream-k): where waves count at all.
+
+        >>> from perfmodel import machine
+        >>> chip, both = Chip.of(machine("h100-sxm")), frozenset(["roofline", "wave quantization"])
+        >>> [Setting(chip, Rates(()), on, schedule="stream-k").streams for on in (both, IDEAL)]
+        [True, False]
+        """
+        return self.schedule == STREAM_K and "wave quantization" in self.on
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +134,9 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
         compute, others = _contraction_s(shape, tile, setting), _others_s(shape, setting)
         if others is not NOTHING:
             compute = numpy.maximum(compute, others)
-        if "split-k" in on:
+        if "split-k" in on and setting.streams:
+            split = fix_up_s(blocks(shape, tile), steps(shape, tile), tile, chip)
+        elif "split-k" in on:
             split = split_s(shape, tile, chip)
     else:
         compute = _others_s(shape, setting, everything=True)
@@ -129,7 +146,7 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     both = overlapped(compute, memory) if "overlap" in on else numpy.maximum(compute, memory)
     launch: Any = NOTHING
     if "launch" in on:
-        grid = blocks(shape, tile) if tile is not None and shape.kind == CONTRACTION else None
+        grid = _grid(shape, tile, setting) if tile is not None and shape.kind == CONTRACTION else None
         launch = launched_s(chip, grid, setting.protocol.launch_s)
     if shape.kind == ROWS and "row passes" in on:
         launch = launch + row_s(shape)
@@ -143,35 +160,53 @@ def kernel_parts(shape: KernelShape, tile: Tile | None, setting: Setting) -> Par
     return Parts(compute, memory, split, launch, total)
 
 
+def _grid(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
+    """The blocks that run: a tile each, or a persistent one for each unit that gets a step."""
+    import numpy
+
+    tiles = blocks(shape, tile)
+    return numpy.minimum(tiles * steps(shape, tile), setting.chip.units) if setting.streams else tiles
+
+
 def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     """Seconds of the contraction on its unit: as it is issued, and as the power allows."""
     import numpy
 
-    on, chip = setting.on, setting.chip
-    place = shape.contracting[0]
+    on, chip, place = setting.on, setting.chip, shape.contracting[0]
     peak = setting.rates.peaks[place]
     if peak is None:
         return 0.0
-    whole = "tile quantization" in on
-    count = blocks(shape, tile, whole)
-    most = most_blocks(count, chip.units, "wave quantization" in on)
+    count = blocks(shape, tile, "tile quantization" in on)
     taken = steps(shape, tile, "k steps" in on)
+    busy = count / chip.units if "operand feed" in on else 1.0
+    if setting.streams:
+        most = share(count, taken, chip.units) / taken if "k steps" in on else count / chip.units
+    else:
+        most = most_blocks(count, chip.units, "wave quantization" in on)
     published = float(peak.flops_per_s)
     rate = chip.issued_rate(peak) if "power" in on else published / chip.units
+    if "alignment" in on:
+        rate = rate * tensor_share(shape, chip, peak.unit)
     step = 2 * tile.m * tile.n * step_elements(shape) / rate
     if "operand feed" in on:
         width = load_width(shape) if "alignment" in on else 1.0
-        step = numpy.maximum(step, feed_s(tile, chip, width))
+        step = numpy.maximum(step, feed_s(tile, chip, width, busy))
     found = most * step
     if "k steps" in on:
         shared = resident(tile, chip.shared_bytes) if "occupancy" in on else 1.0
-        found = numpy.maximum(found, least_step_s(chip, most, shared))
+        if setting.streams:  # blocks that share a unit have its share of steps between them
+            least = least_step_s(chip, most * taken, shared) / taken
+        else:
+            least = least_step_s(chip, most, shared)
+        found = numpy.maximum(found, least)
     found = times(taken, found)
     if "epilogue" in on:
-        found = found + epilogue_s(tile, chip, most, shape.out_bits)
+        found = found + epilogue_s(tile, chip, numpy.ceil(most) if setting.streams else most, shape.out_bits)
     if "power" in on:
         ideal = shape.work[place] / published
-        found = numpy.maximum(found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published))
+        found = numpy.maximum(
+            found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published, peak.unit)
+        )
     return found
 
 
@@ -187,7 +222,7 @@ def _others_s(shape: KernelShape, setting: Setting, everything: bool = False) ->
         seconds = amount / float(peak.flops_per_s)
         if "power" in setting.on and place in shape.contracting:
             seconds = sustained_s(
-                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s)
+                seconds, setting.chip, setting.protocol.switching, shape.bits, float(peak.flops_per_s), peak.unit
             )
         by_unit[peak.unit] = by_unit.get(peak.unit, 0.0) + seconds
     for seconds in by_unit.values():
@@ -200,13 +235,15 @@ def _memory_s(shape: KernelShape, tile: Tile | None, setting: Setting) -> Any:
 
     on, chip = setting.on, setting.chip
     moved = fetched_bytes(shape, chip, setting.protocol) if "cache reuse" in on else shape.bytes
+    if shape.pieces and "coalescing" in on:
+        moved = moved * spread(shape, chip.sector_bytes)
     if "row passes" in on and shape.kind == ROWS:
         moved = moved + reread_bytes(shape, chip)
     if "tiles in flight" in on and tile is not None and shape.kind == CONTRACTION:
         moved = moved + tiles_in_flight.reread_bytes(shape, tile, chip)
     rate = chip.bandwidth * (chip.constants.memory_reach if "memory reach" in on else 1.0)
     if "few blocks" in on and tile is not None and shape.kind == CONTRACTION:
-        return ramped(moved / (rate * bandwidth_share(blocks(shape, tile), chip.units)))
+        return ramped(moved / (rate * bandwidth_share(_grid(shape, tile, setting), chip.units)))
     found = moved / rate
     if shape.kind == CONTRACTION or setting.on == IDEAL:
         return found

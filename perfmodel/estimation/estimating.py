@@ -11,8 +11,10 @@ import sympy
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import roofline
+from perfmodel.effects.chips import lacking
 from perfmodel.effects.protocols import Protocol, protocol as known_protocol
 from perfmodel.effects.stack import NAMES
+from perfmodel.effects.stream_k import STATIC, checked_schedule
 from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import DimensionError, MachineError, PerfModelError, listed
 from perfmodel.estimation.kernels import KernelEstimate
@@ -26,9 +28,10 @@ from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict, quantity
 from perfmodel.shown import Explained
 
-NEVER = ("uncoalesced access", "heat", "which kernel a library really takes")  # what no effect models yet
+# What no effect models yet.
+NEVER = ("reads against the order of storage", "heat", "which kernel a library really takes")
 BEYOND_SIZES = "every effect beyond the roofline, which needs sizes: bind the symbols with p.at(...)"
-BEYOND_CHIP = "every effect beyond the roofline: {} lists no units, clock or calibrated constants that they need"
+BEYOND_CHIP = "every effect beyond the roofline: {}"
 
 
 def estimate(
@@ -39,14 +42,16 @@ def estimate(
     *,
     without: Iterable[str] = (),
     protocol: str | Protocol | None = None,
+    schedule: str = STATIC,
 ) -> Estimate:
     """How long a program takes on a machine: an ``Estimate`` with time, bound, rates and working.
 
     ``effects`` is "real" (all that the library has), "ideal" (the roofline alone), or names of effects;
     ``without`` leaves some out. The tile of a contraction is chosen among those that a library has, or is ``tile``:
     (rows, columns) of a block's output, and perhaps the splits of k. ``protocol`` says what a measurement's loop
-    leaves in cache (nothing where None). A machine is a name of the catalogue, a TOML file, or a ``Machine``. Raises
-    ``MachineError`` for a machine and ``ExpressionError`` for an effect that does not exist.
+    leaves in cache (nothing where None); ``schedule`` whether a unit is dealt whole tiles ("static") or an equal share
+    of their steps ("stream-k": Osama et al. 2023). A machine is a name of the catalogue, a TOML file, or a ``Machine``.
+    Raises ``MachineError`` for a machine and ``ExpressionError`` for an effect that does not exist.
 
     >>> from perfmodel import matmul
     >>> e = estimate(matmul(4096, 4096, 4096), "h100-sxm", effects="ideal")
@@ -55,19 +60,19 @@ def estimate(
     """
     checked_program(program, "estimate")
     names, how, given = names_of(effects, without), known_protocol(protocol), checked_tile(tile)
-    found = on if isinstance(on, Machine) else machine(on)
+    found, dealt = on if isinstance(on, Machine) else machine(on), checked_schedule(schedule, given)
     try:
-        kernels = tuple([_kernel(count, found, names, how, given) for count in program.counted])
+        kernels = tuple([_kernel(count, found, names, how, given, dealt) for count in program.counted])
     except OverflowError:
         raise DimensionError(f"estimate: {program.name} on {found.name}: a time beyond what a float holds") from None
-    return Estimate(program, found, kernels, names, _left_out(program, kernels, names, found), how)
+    return Estimate(program, found, kernels, names, _left_out(program, kernels, names, found), how, dealt)
 
 
 def _kernel(
-    count: KernelCount, found: Machine, names: tuple[str, ...], how: Protocol, given: tuple[int, ...] | None
+    count: KernelCount, found: Machine, names: tuple[str, ...], how: Protocol, given: tuple[int, ...] | None, dealt: str
 ) -> KernelEstimate:
     terms = roofline(count, found)
-    return KernelEstimate(count, terms, stacked(count, terms, found, names, how, given))
+    return KernelEstimate(count, terms, stacked(count, terms, found, names, how, given, dealt))
 
 
 def _left_out(
@@ -78,7 +83,8 @@ def _left_out(
     missing += [name for name in NAMES if name not in names]
     reasons = [text for item in kernels if item.real is not None for text in item.real.left_out]
     if len(names) > 1 and any(item.real is None for item in kernels):
-        reasons.append(BEYOND_SIZES if program.symbols else BEYOND_CHIP.format(found.name))
+        lacks = lacking(found)
+        reasons += [BEYOND_SIZES] if program.symbols else [BEYOND_CHIP.format(lacks)] if lacks else []
     return tuple(
         dict.fromkeys([*missing, *reasons, *(NEVER if any(item.real is not None for item in kernels) else ())])
     )

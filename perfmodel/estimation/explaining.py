@@ -193,7 +193,7 @@ def _fused(estimate: Estimate) -> list[str]:
         whole = fuse(estimate.program)
     except TransformError:  # kernels of one section that run different numbers of times
         return []
-    after = estimated(whole, estimate.machine, effects=estimate.effects, protocol=estimate.protocol)
+    after = estimated(whole, estimate.machine, estimate.effects, protocol=estimate.protocol, schedule=estimate.schedule)
     number = "one kernel" if len(whole.kernels) == 1 else f"{len(whole.kernels)} kernels"
     line = f"  fuse     in {number}: {quantity(estimate.program.bytes, 'B')} -> {quantity(whole.bytes, 'B')}"
     if is_concrete(after.time_s) and is_concrete(estimate.time_s) and after.time_s > 0:
@@ -212,7 +212,8 @@ def as_dict(estimate: Estimate) -> dict[str, Any]:
     (0.000268435456, True)
     """
     names = ("time_s", "ideal_time_s", "bound", "bottleneck", "flops_per_s", "bytes_per_s", "fraction_of_peak",
-             "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects")  # fmt: skip
+             "fraction_of_bandwidth", "ridge_ratio", "steps", "not_modelled", "caveats", "effects",
+             "schedule")  # fmt: skip
     kernels = [item.to_dict() for item in estimate.kernels]
     program, tile = estimate.program, estimate.tile
     return plain_dict(

@@ -26,8 +26,13 @@ def names_of(effects: Any, without: Any = ()) -> tuple[str, ...]:
                 f"estimate: no effect {brief(name)}{did_you_mean(name, NAMES)}; there are {listed(NAMES)}, "
                 "and 'ideal' and 'real' for the first and for all"
             )
-    if "roofline" in dropped or "roofline" not in wanted:
+    if "roofline" in dropped:
         raise ExpressionError("estimate: the roofline cannot be left out: the other effects correct it")
+    if "roofline" not in wanted:
+        said = ["roofline", *[name for name in NAMES if name in wanted]]
+        raise ExpressionError(
+            f"estimate: the other effects correct the roofline, so it has to be named with them: effects={said!r}"
+        )
     return tuple([name for name in NAMES if name in wanted and name not in dropped])
 
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass, fields, replace
 
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.parts import Peak
-from perfmodel.effects.alignment import array_padding
-from perfmodel.effects.chips import chip_of
+from perfmodel.effects.chips import borrowed, chip_of
 from perfmodel.effects.choosing import chosen
 from perfmodel.effects.protocols import Protocol
 from perfmodel.effects.roofline import Roofline
+from perfmodel.effects.row_alignment import array_of, array_padding, unmeasured
 from perfmodel.effects.shapes import CONTRACTION, ROWS, KernelShape, shape_of
 from perfmodel.effects.stack import GEMM_ONLY, NAMES, Parts, Rates, Setting, kernel_parts
+from perfmodel.effects.stream_k import STATIC
+from perfmodel.effects.tile_limits import check_tile
 from perfmodel.effects.tiles import Tile
 from perfmodel.graph.kernel_counts import KernelCount
 
@@ -36,6 +38,7 @@ class Stacked:
     remarks: tuple[str, ...] = ()
     plain_s: float = 0.0  # the roofline, where there is no setting
     given: tuple[int, ...] | None = None  # the tile, where it is not searched
+    array: tuple[int, int] | None = None  # rows and columns of the systolic array of a TPU
 
     @property
     def time_s(self) -> float:
@@ -82,6 +85,7 @@ def stacked(
     names: tuple[str, ...],
     protocol: Protocol,
     given: tuple[int, ...] | None = None,
+    schedule: str = STATIC,
 ) -> Stacked | None:
     """A kernel's stack; None where only the roofline is asked for, or where its sizes or the machine are formulas.
 
@@ -100,15 +104,20 @@ def stacked(
     shape = shape.numbers()
     chip = chip_of(machine)
     if chip is None:
-        return _padded(shape, found, names) if machine.kind == "tpu" else None
-    setting = Setting(chip, rates_of(count, found), frozenset(names), protocol)
+        return _padded(shape, found, machine, names) if machine.kind == "tpu" else None
+    setting = Setting(chip, rates_of(count, found), frozenset(names), protocol, schedule)
     if not shape.bytes and not any(setting.rates.peaks):
         return None  # no part of it has a known rate: there is no time to add to
     known = shape.kind == CONTRACTION and setting.rates.peaks[shape.contracting[0]] is not None
+    if known:
+        check_tile(given, machine, count.works[shape.contracting[0]].accumulate)
     tile = chosen(shape, setting, given) if known else None
-    relevant = tuple([name for name in names if _applies(name, shape, tile, protocol)])
-    lent = f"calibrated constants that {machine.name} lacks are those of {chip.lender}"
-    remarks = (lent,) if chip.lender else ()
+    relevant = tuple([name for name in names if _applies(name, shape, tile, setting)])
+    remarks = borrowed(machine)
+    if "coalescing" in relevant and "sector_bytes" not in dict(machine.figures):
+        remarks += (f"{machine.name} lists no sector_bytes: sectors of {chip.sector_bytes:g} B are assumed",)
+    if "alignment" in relevant and unmeasured(shape):
+        remarks += (unmeasured(shape),)
     left_out = (shape.note,) if shape.note else ()
     found_parts = kernel_parts(shape, tile, setting)
     parts = Parts(*[float(getattr(found_parts, each.name)) for each in fields(Parts)])
@@ -131,21 +140,24 @@ def rates_of(count: KernelCount, found: Roofline) -> Rates:
     return Rates(tuple(peaks))
 
 
-def _applies(name: str, shape: KernelShape, tile: Tile | None, protocol: Protocol) -> bool:
+def _applies(name: str, shape: KernelShape, tile: Tile | None, setting: Setting) -> bool:
     if name in GEMM_ONLY or name in ("few blocks", "tiles in flight"):
-        return tile is not None and not (name == "split-k" and tile.splits == 1)
+        return tile is not None and not (name == "split-k" and tile.splits == 1 and not setting.streams)
     if name == "row passes":
         return shape.kind == ROWS
-    return name != "cache reuse" or not protocol.cold
+    if name == "coalescing":
+        return bool(shape.pieces)
+    return name != "cache reuse" or not setting.protocol.cold
 
 
-def _padded(shape: KernelShape, found: Roofline, names: tuple[str, ...]) -> Stacked:
+def _padded(shape: KernelShape, found: Roofline, machine: Machine, names: tuple[str, ...]) -> Stacked:
     """A TPU's kernel: the roofline, and the padding of its matrix unit."""
     compute = max([float(term.seconds) for term in found.terms if term.computes], default=0.0)
     memory = max([float(term.seconds) for term in found.terms if not term.computes])
-    padded = "alignment" in names and shape.kind == CONTRACTION
+    padded, array = "alignment" in names and shape.kind == CONTRACTION, array_of(machine)
     names, plain = names[:1], max(compute, memory)
     if padded:
-        names, compute = (*names, "alignment"), compute * float(array_padding(shape))
+        names, compute = (*names, "alignment"), compute * float(array_padding(shape, array))
     parts = Parts(compute, memory, 0.0, 0.0, max(compute, memory))
-    return Stacked(shape, None, None, parts, names, ("launch, clocks and the pipelines of a TPU",), (), plain)
+    left_out = ("launch, clocks and the pipelines of a TPU",)
+    return Stacked(shape, None, None, parts, names, left_out, plain_s=plain, array=array)

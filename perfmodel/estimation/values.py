@@ -8,8 +8,9 @@ from typing import Any
 
 from perfmodel.catalogue import Machine
 from perfmodel.effects.protocols import COLD, Protocol
+from perfmodel.effects.stream_k import STATIC
 from perfmodel.effects.tiles import Tile
-from perfmodel.estimation import explaining, measuring
+from perfmodel.estimation import explaining, measuring, resting
 from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
@@ -35,6 +36,7 @@ class Estimate:
     effects: tuple[str, ...]
     left_out: tuple[str, ...] = field(default=(), repr=False)
     protocol: Protocol = COLD
+    schedule: str = STATIC
 
     @property
     def tile(self) -> Tile | None:
@@ -210,24 +212,19 @@ class Estimate:
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Remarks on the peaks chosen, doubtful figures that it rests on, and work that has no known rate.
+        """Remarks on peaks and lent figures, memory that is too small, doubtful figures read, work of no known rate.
 
         >>> from perfmodel import estimate, matmul
         >>> estimate(matmul(8, 8, 8, dtype="fp32"), "h100-sxm").caveats
         ('h100-sxm has no matrix unit for fp32: contractions run on the vector unit',)
         """
-        terms = [term for item in self.kernels for term in item.roofline.terms]
-        used = {term.peak.label for term in terms if term.peak is not None} | {"bandwidth_bytes_per_s"}
-        used |= {f"{term.resource} bandwidth_bytes_per_s" for term in terms if term.is_level}
         remarks = [text for item in self.kernels for text in item.roofline.remarks]
         remarks += [text for item in self.kernels if item.real is not None for text in item.real.remarks]
         remarks += [f"{t.tensor}: {t.note}" for item in self.kernels for t in item.count.transfers if t.note]
-        doubts = [f"{name} of {self.machine.name} is doubtful: {why}"
-                  for name, why in self.machine.doubts.items() if name in used]  # fmt: skip
         missing = [
             f"{text}: it takes at least the time of the rest" for k in self.kernels for text in k.roofline.unknown
         ]
-        return tuple(dict.fromkeys([*remarks, *doubts, *missing]))
+        return tuple(dict.fromkeys([*remarks, *resting.overflowing(self), *resting.doubtful(self), *missing]))
 
     def against(self, seconds: float) -> measuring.Measured:
         """A measured time beside the estimate; ``MachineError`` for one faster than the machine can.

@@ -5,13 +5,17 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from perfmodel.effects.alignment import VECTOR_BYTES
 from perfmodel.effects.choosing import chosen, narrowed
+from perfmodel.effects.coalescing import worded
 from perfmodel.effects.residents import resident
+from perfmodel.effects.row_alignment import SUBLANES, VECTOR_BYTES, rows_of, worded as aligned
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import EFFECTS, Setting, kernel_parts
+from perfmodel.effects.stream_k import cuts, share
+from perfmodel.effects.tile_quantization import steps
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill
+from perfmodel.mechanisms.aligned_rows import LINE_BYTES
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
@@ -21,10 +25,11 @@ if TYPE_CHECKING:
 LABELS = {
     "tile quantization": "tile", "wave quantization": "wave", "alignment": "align", "operand feed": "feed",
     "k steps": "k steps", "occupancy": "occupy", "epilogue": "store", "split-k": "split", "power": "power",
-    "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks", "memory reach": "reach",
-    "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
+    "coalescing": "sectors", "row passes": "rows", "tiles in flight": "l2", "few blocks": "blocks",
+    "memory reach": "reach", "cache reuse": "cache", "overlap": "overlap", "launch": "launch",
 }  # fmt: skip
 _SHOWN = 0.002  # an effect of less than this share of the time is not worth a line
+_ALWAYS = ("tile quantization", "wave quantization")
 _WORTH = 0.9  # a remedy takes at most this share of the time for each unit of work
 
 Row = tuple[str, str, str]
@@ -45,11 +50,16 @@ def effect_rows(kernel: KernelEstimate, unit_name: str) -> list[Row]:
     before = found.steps[0][1]
     for name, seconds in found.steps[1:]:
         text = _text(name, found, unit_name)
-        always = name in ("tile quantization", "wave quantization") and text != EFFECTS[name]
+        always = (name in _ALWAYS and text != EFFECTS[name]) or (name == "alignment" and _in_part(found))
         if always or abs(seconds - before) > _SHOWN * before:
             rows.append((f"  {LABELS[name]:<8} {text}", _factor(name, before, seconds), quantity(seconds, "s")))
         before = seconds
     return rows
+
+
+def _in_part(found: Stacked) -> bool:
+    """Whether rows of a contraction are cache lines in part, which is worth a line even where it costs nothing."""
+    return found.setting is not None and any(row.class_bytes < LINE_BYTES for row in rows_of(found.shape))
 
 
 def _factor(name: str, before: float, after: float) -> str:
@@ -60,12 +70,20 @@ def _factor(name: str, before: float, after: float) -> str:
 
 def _text(name: str, found: Stacked, unit_name: str) -> str:
     tile, shape, setting = found.tile, found.shape, found.setting
+    if found.array is not None:
+        return _padded(shape, found.array)
+    if name == "coalescing" and setting is not None:
+        return worded(shape, setting.chip.sector_bytes)
     if tile is None or setting is None:
         return EFFECTS[name]
+    if name == "alignment":
+        return aligned(shape)
     rows, columns = ceil(shape.m / tile.m), ceil(shape.n / tile.n)
     if name == "tile quantization":
         return f"{tile}: {rows} x {columns} blocks cover {rows * tile.m} x {columns * tile.n}"
     blocks, units = _blocks(shape, tile), setting.chip.units
+    if name in ("wave quantization", "split-k") and setting.streams:
+        return _streamed(name, blocks, int(steps(shape, tile)), units, unit_name)
     if name == "wave quantization":
         waves = ceil(blocks / units)
         fill = percent(last_wave_fill(blocks, units))
@@ -81,6 +99,22 @@ def _text(name: str, found: Stacked, unit_name: str) -> str:
     if name == "power":
         return f"the chip sustains {percent(setting.chip.constants.matrix_reach)} of its peak"
     return EFFECTS[name]
+
+
+def _padded(shape: KernelShape, array: tuple[int, int]) -> str:
+    """What a systolic array pads a contraction to."""
+    sides = ((shape.m, SUBLANES), (shape.n, array[1]), (shape.k, array[0]))
+    m, n, k = [ceil(extent / side) * side for extent, side in sides]
+    return f"an array of {array[0]} x {array[1]} pads m, n, k to {m}, {n}, {k}"
+
+
+def _streamed(name: str, blocks: int, taken: int, units: int, unit_name: str) -> str:
+    """How stream-k deals out the steps of all blocks, and what it cuts."""
+    if name == "split-k":
+        return f"{int(cuts(blocks, taken, units))} partial tiles are written and read again"
+    each = int(share(blocks, taken, units))
+    filled = percent(blocks * taken / (each * units))
+    return f"{blocks} blocks of {taken} steps on {units} {unit_name}s: {each} steps each, {filled} full"
 
 
 def _blocks(shape: KernelShape, tile: Tile) -> int:
@@ -130,9 +164,9 @@ def _remedy(found: Stacked, less: KernelShape, tile: Tile, sizes: dict[str, floa
     parts = [f"{name} = {int(value)}{_in_tiles(name, value, tile)}" for name, value in sizes.items()]
     blocks = _blocks(less, tile)
     waves = ceil(blocks / found.setting.chip.units)
-    number = "1 wave" if waves == 1 else f"{waves} waves"
-    share = percent(seconds / found.time_s)
-    return f"  remedy   {', '.join(parts)}: {blocks} blocks, {number}, {quantity(seconds, 's')}: {share} of the time"
+    number = "" if found.setting.streams else ", 1 wave" if waves == 1 else f", {waves} waves"
+    part = percent(seconds / found.time_s)
+    return f"  remedy   {', '.join(parts)}: {blocks} blocks{number}, {quantity(seconds, 's')}: {part} of the time"
 
 
 def _in_tiles(name: str, value: float, tile: Tile) -> str:

@@ -15,6 +15,7 @@ from perfmodel.expressions.arithmetic import (
     product,
     remainder,
     scaled,
+    share,
     smallest,
     total,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "reals",
     "remainder",
     "scaled",
+    "share",
     "size",
     "smallest",
     "symbol_name",

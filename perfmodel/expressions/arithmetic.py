@@ -219,6 +219,19 @@ def scaled(size: Size, factor: int | Fraction) -> Size:
     return as_size(sympy.Mul(_exact(factor), _exact(size)))
 
 
+def share(part: Any, whole: Any) -> Any:
+    """``part / whole``: a float of exact counts, or a formula.
+
+    >>> share(120, 216), share(sympy.Symbol("b"), 216)
+    (0.5555555555555556, b/216)
+    """
+    if type(part) is int and type(whole) is int:
+        return part / whole
+    if is_concrete(part) and is_concrete(whole):
+        return float(Fraction(part) / Fraction(whole))
+    return as_expression(part) / as_expression(whole)
+
+
 def bind(value: Size, values: Mapping[sympy.Symbol, Size]) -> Size:
     """``value`` with symbols replaced (``xreplace``; ``subs`` costs a hundred times more).
 

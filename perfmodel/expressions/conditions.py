@@ -22,6 +22,7 @@ _SIGNS: dict[type, str] = {
     ast.LtE: "<=", ast.GtE: ">=", ast.Lt: "<", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 LARGEST_POWER = 64
+_UNITS = ("_bytes", "_s", "_w", "_j", "_hz", "_elements", "flops")  # words that end so are quantities, not sizes
 _RULE = "expected comparisons such as 'time_s <= 1e-3' or 'h % 128 == 0 and 12*h*h <= 7e9'"
 Names = Mapping[str, Callable[[], Any]]
 
@@ -91,12 +92,17 @@ def _compared(left: str, sign: str, right: str) -> Any:
 
 
 def relation_of(
-    given: Any, names: Names | None = None, verb: str = "solve", sizes: Collection[str] | None = None
+    given: Any,
+    names: Names | None = None,
+    verb: str = "solve",
+    sizes: Collection[str] | None = None,
+    own: Collection[str] = (),
 ) -> Relation:
     """One comparison in exact numbers, of text or a sympy relation.
 
     ``names`` gives the formulas that words in text stand for; other words are symbols of dimensions, among ``sizes``
-    where these are given. Where a number is a fraction, sides that differ by less than 1e-12 of their size count as
+    where these are given. Beside ``names`` a word that is not ``own`` and bears a unit (``spare_bytes``), or is nearly
+    one of them, is none. Where a number is a fraction, sides that differ by less than 1e-12 of their size count as
     equal, so that a time that was estimated, and rounded to a float, leads back to its size. ``ExpressionError`` for
     what is no comparison, or names what there is not.
 
@@ -109,7 +115,7 @@ def relation_of(
     if isinstance(found, Joint):
         raise ExpressionError(f"{verb}: where={brief(given)}: expected one comparison, such as 'time_s <= 1e-3'")
     if isinstance(found, str):
-        read: Relation = guarded(lambda: _read(found, names or {}, verb, sizes), found, f"{verb}: where")
+        read: Relation = guarded(lambda: _read(found, names or {}, verb, sizes, own), found, f"{verb}: where")
         return read
     strange = {each.name for each in found.free_symbols} if sizes is not None else set()
     for name in sorted(strange - set(sizes or ())):
@@ -141,9 +147,9 @@ def unknown_word(name: str, verb: str, known: Collection[str]) -> ExpressionErro
     return ExpressionError(f"{verb}: where: no quantity {name!r}{did_you_mean(name, known)}; there are {listed(known)}")
 
 
-def _read(text: str, names: Names, verb: str, sizes: Collection[str] | None) -> Relation:
+def _read(text: str, names: Names, verb: str, sizes: Collection[str] | None, own: Collection[str]) -> Relation:
     tree: Any = parse_tree(text, f"{verb}: where")  # one comparison, as it was split
-    sides = _Sides(text, f"{verb}: where", names, sizes)
+    sides = _Sides(text, f"{verb}: where", names, sizes, own)
     left, right = (sides.formula(each) for each in (tree.left, tree.comparators[0]))
     floats = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and type(each.value) is float]
     rounded = not all(each.is_integer() for each in floats)
@@ -155,9 +161,9 @@ class _Sides(Sizes):
 
     kind, numbers = "condition", "numbers"
 
-    def __init__(self, text: str, what: str, names: Names, sizes: Collection[str] | None) -> None:
+    def __init__(self, text: str, what: str, names: Names, sizes: Collection[str] | None, own: Collection[str]) -> None:
         super().__init__(text, what)
-        self.names, self.sizes, self.verb = names, sizes, what.partition(":")[0]
+        self.names, self.sizes, self.own, self.verb = names, sizes, own, what.partition(":")[0]
         self.meant: dict[Any, Any] = {}
 
     def formula(self, node: ast.expr) -> sympy.Expr:
@@ -186,7 +192,14 @@ class _Sides(Sizes):
             return holder
         if name.lower() in ("inf", "infinity", "nan"):
             raise self._error(f"{name} is no number to compare with")
-        strange = bool(did_you_mean(name, self.names)) if self.sizes is None else name not in self.sizes
-        if strange:
+        if self._is_strange(name):
             raise unknown_word(name, self.verb, (*(self.sizes or ()), *self.names))
         return dimension(name)
+
+    def _is_strange(self, name: str) -> bool:
+        """Whether a word stands for nothing: it is no size, or, where any are taken, is meant for a quantity."""
+        if self.sizes is not None:
+            return name not in self.sizes
+        if name in self.own or not self.names:
+            return False
+        return name.endswith(_UNITS) or bool(did_you_mean(name, self.names))

@@ -141,6 +141,24 @@ def transfers(kernel: Kernel, leaving: Collection[str]) -> tuple[Transfer, ...]:
     >>> [(t.tensor, t.direction, t.bytes) for t in transfers(Kernel("exp", (op,)), ["exp"])]
     [('x', 'read', 8), ('exp', 'write', 8)]
     """
+    found = [Transfer(kernel.name, name, "read", *_loaded(each)) for name, each in read_regions(kernel).items()]
+    for op in kernel.ops:
+        name = op.output.tensor.name
+        if op.given is not None:
+            found += _given_transfers(kernel.name, name, op.given)
+        elif name in leaving:
+            found.append(Transfer(kernel.name, name, "write", *_cost(output_region(op))))
+    return tuple(found)
+
+
+def read_regions(kernel: Kernel) -> dict[str, list[Region]]:
+    """The parts that the ops of a kernel read of each tensor that is not made in it, each once.
+
+    >>> from perfmodel.graph.nodes import mapped, tensor
+    >>> op = mapped("exp", tensor("x", {"i": 4})).producer
+    >>> {name: [region.elements for region in found] for name, found in read_regions(Kernel("exp", (op,))).items()}
+    {'x': [4]}
+    """
     made = {op.output.tensor.name for op in kernel.ops}
     read: dict[str, list[Region]] = {}
     for op in kernel.ops:
@@ -151,14 +169,7 @@ def transfers(kernel: Kernel, leaving: Collection[str]) -> tuple[Transfer, ...]:
                 regions = read.setdefault(name, [])
                 if region not in regions:
                     regions.append(region)
-    found = [Transfer(kernel.name, name, "read", *_loaded(regions)) for name, regions in read.items()]
-    for op in kernel.ops:
-        name = op.output.tensor.name
-        if op.given is not None:
-            found += _given_transfers(kernel.name, name, op.given)
-        elif name in leaving:
-            found.append(Transfer(kernel.name, name, "write", *_loaded([output_region(op)])))
-    return tuple(found)
+    return read
 
 
 def _loaded(regions: Sequence[Region]) -> Cost:

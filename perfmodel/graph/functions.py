@@ -59,7 +59,7 @@ def function(name: str) -> Function:
     1
     >>> function("expp")
     Traceback (most recent call last):
-    perfmodel.errors.ExpressionError: no function 'expp' (did you mean 'exp'?); there are abs, add, cbrt, ...
+    perfmodel.errors.ExpressionError: no function 'expp' (did you mean 'exp'?); there are abs, add, ...
     """
     found = FUNCTIONS.get(name)
     if found is None:

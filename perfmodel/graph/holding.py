@@ -32,11 +32,11 @@ def block_rows(tiled: Tiled) -> list[Row]:
         key = (role, load.tensor.name)
         rows[key] = most([rows[key], size]) if key in rows else size
     found: list[Row] = [(role, name, size) for (role, name), size in rows.items()]
-    accumulators = {need.op.output.tensor.name for need, path in tiled.runs() if set(need.op.reduced) & set(path)}
+    accumulators = {need.makes for need, path in tiled.runs() if set(need.op.reduced) & set(path)}
     accumulators |= tiled.updated
     for need in tiled.needs:
-        if need.op.output.tensor.name in accumulators:
-            found.append(("accumulator", need.op.output.tensor.name, _made_bytes(need, tiled, whole=True)))
+        if need.makes in accumulators:
+            found.append(("accumulator", need.makes, _made_bytes(need, tiled, whole=True)))
     alive = _peak(tiled, accumulators)
     return found + [("intermediate", name, size) for name, size in alive]
 
@@ -101,7 +101,7 @@ def _peak(tiled: Tiled, accumulators: set[str]) -> list[tuple[str, Size]]:
         last = {a.tensor.name: step for step, need in enumerate(nodes) for a in need.op.reads}
         alive: dict[str, Size] = {}
         for step, need in enumerate(nodes):
-            name = need.op.output.tensor.name
+            name = need.makes
             if name not in accumulators:
                 alive[name] = _made_bytes(need, tiled, whole=False)
             peaks.setdefault(total(alive.values()), dict(alive))

@@ -194,7 +194,7 @@ class Nested:
                 found.setdefault(item._replace(operations=0), []).append(share.total(item.operations))
         for segment in self.segments:
             for need in segment.needs:  # what is left to do when a reduction over outer trips is complete
-                if need.op.output.tensor.name in segment.updated:
+                if need.makes in segment.updated:
                     for item in work(need.op, 0, self.tiled.results(need, segment.path, padding=issued)):
                         found.setdefault(item._replace(operations=0), []).append(item.operations)
         return tuple([kind._replace(operations=total(sizes)) for kind, sizes in found.items()])

@@ -264,6 +264,7 @@ def applied(
     space: tuple[Axis, ...],
     kept: tuple[Axis, ...],
     mask: Mask | None,
+    *,
     name: str | None = None,
     stage: str = "",
     title: str | None = None,

@@ -41,7 +41,7 @@ class Rescaling:
     @property
     def name(self) -> str:
         """The maximum's tensor."""
-        return self.maximum[0].op.output.tensor.name
+        return self.maximum[0].makes
 
 
 def rescalings_of(tiled: Tiled) -> list[Rescaling]:
@@ -58,13 +58,13 @@ def rescalings_of(tiled: Tiled) -> list[Rescaling]:
             followed.setdefault(by, set()).add(name)
     found = []
     for need, path, nodes in runs:
-        names = followed.get(_name(need), set())
+        names = followed.get(need.makes, set())
         moving = [node for label, node in zip(path, nodes, strict=True) if label in need.op.reduced]
-        carried = _name(need) in tiled.updated
+        carried = need.makes in tiled.updated
         sums = [
             (other, around)
             for other, around, within in runs
-            if _name(other) in names and (carried or (moving and moving[0] in within))
+            if other.makes in names and (carried or (moving and moving[0] in within))
         ]
         if sums:
             found.append(Rescaling((need, path), tuple(sums)))
@@ -142,7 +142,3 @@ def _elements(tiled: Tiled, need: Need, path: tuple[str, ...], *, issued: bool) 
         elements, _ = visited_cost(load, visits, tiled.trips)
         return product([tiled.times({*load.labels, *visits.labels}, path), elements])
     return product([tiled.times(load.labels, path), lengths_sum(part, tiled.trips)])
-
-
-def _name(need: Need) -> str:
-    return need.op.output.tensor.name

@@ -94,7 +94,7 @@ def schedule_of(
     loads = loads_of(needs)
     body = _Builder(loads, frozenset(leaving), running or {}, frozenset(spilled)).build(list(needs), list(loops))
     _check_added_once(body, ())
-    _check_taken_up(body, {_name(need): _innermost(need, loops) for need in needs if _name(need) in spilled}, set())
+    _check_taken_up(body, {need.makes: _innermost(need, loops) for need in needs if need.makes in spilled}, set())
     return Schedule(_placed(loads, needs, None, loops), body)
 
 
@@ -126,7 +126,7 @@ def loads_of(needs: Sequence[Need]) -> list[Load]:
     >>> [load.tensor.name for load in loads_of(needs_of(matmul(4, 4, 4).kernels[0], Tiling(), ["C"]))]
     ['A', 'B']
     """
-    made = {need.op.output.tensor.name for need in needs}
+    made = {need.makes for need in needs}
     parts: dict[str, list[tuple[Interval, ...]]] = {}
     tensors: dict[str, Tensor] = {}
     lookups: dict[Load, None] = {}
@@ -161,7 +161,7 @@ def _placed(loads: Sequence[Load], needs: Sequence[Need], loop: str | None, loop
 
 def _taken_up(needs: Sequence[Need], spilled: Collection[str], loop: str, loops: Sequence[str]) -> list[Load]:
     """Loads of spilled results that these ops read and another loop has made."""
-    made = {_name(need) for need in needs}
+    made = {need.makes for need in needs}
     tensors = {a.tensor.name: a.tensor for need in needs for a in need.op.reads if a.tensor.name in spilled}
     found = []
     for name, tensor in tensors.items():
@@ -196,7 +196,7 @@ def _check_taken_up(nodes: Sequence[Node], spilled: Mapping[str, str], there: se
 
 def _made_in(nodes: Sequence[Node]) -> set[str]:
     """What ops inside a loop make."""
-    inner = [_made_in(node.body) if isinstance(node, Loop) else {_name(node)} for node in nodes]
+    inner = [_made_in(node.body) if isinstance(node, Loop) else {node.makes} for node in nodes]
     return set().union(*inner)
 
 
@@ -212,11 +212,11 @@ class _Builder:
         if not loops:
             return tuple(needs)
         label, rest = loops[0], loops[1:]
-        inside = {_name(need) for need in needs if set(need.labels) & set(loops)}
+        inside = {need.makes for need in needs if set(need.labels) & set(loops)}
         when = self._passes(needs, label, inside)
         nodes: list[Node] = []
         for number in range(1, max(when.values(), default=0) + 1):
-            nodes += [need for need in needs if _name(need) not in inside and when[_name(need)] == number]
+            nodes += [need for need in needs if need.makes not in inside and when[need.makes] == number]
             body = self._pass(needs, label, inside, when, number)
             if not any(label in need.labels for need in body):  # what no trip moves runs once
                 nodes += self.build(body, rest)
@@ -230,14 +230,14 @@ class _Builder:
 
         A reduction may begin as soon as values are there as they stand; others need them complete.
         """
-        by_name = {_name(need): need for need in needs}
+        by_name = {need.makes: need for need in needs}
         running = self.running.get(label)
         when: dict[str, int] = {}
         standing: dict[str, int] = {}
         for need in needs:
-            name, first, early = _name(need), 1, 1
+            name, first, early = need.makes, 1, 1
             for source in [by_name[read] for read in _read(need) if read in by_name]:
-                other = _name(source)
+                other = source.makes
                 waits = other in inside and (name not in inside or _reduces(source, label))
                 follows = waits and name in inside and running is not None and running.follows(name, other)
                 first = max(first, when[other] + waits)
@@ -251,10 +251,10 @@ class _Builder:
         readers: dict[str, set[str]] = {}
         for need in needs:
             for access in need.op.reads:
-                readers.setdefault(access.tensor.name, set()).add(_name(need))
+                readers.setdefault(access.tensor.name, set()).add(need.makes)
         wanted: set[str] = set()
         for need in reversed(needs):
-            name = _name(need)
+            name = need.makes
             if name not in inside:
                 continue
             ends = _reduces(need, label) or name in self.leaving or bool(readers.get(name, set()) - inside)
@@ -262,15 +262,11 @@ class _Builder:
             used = not _reduces(need, label) and bool(readers.get(name, set()) & wanted)
             if (ends and when[name] == number) or used:
                 wanted.add(name)
-        return [need for need in needs if _name(need) in wanted]
+        return [need for need in needs if need.makes in wanted]
 
 
 def _read(need: Need) -> list[str]:
     return [access.tensor.name for access in need.op.reads]
-
-
-def _name(need: Need) -> str:
-    return need.op.output.tensor.name
 
 
 def _reduces(need: Need, label: str) -> bool:

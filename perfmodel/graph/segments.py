@@ -211,13 +211,13 @@ def segments_of(tiled: Tiled) -> list[Segment]:
     for need in tiled.needs:
         _check_parts(tiled, need)
     runs = list(_runs(tiled.schedule.body, ()))
-    made = [{need.op.output.tensor.name for need in run} for run, _ in runs]
+    made = [{need.makes for need in run} for run, _ in runs]
     _check_followed(tiled, made)
     read = [{access.tensor.name for need in run for access in need.op.reads} for run, _ in runs]
     found = []
     for place, (run, path) in enumerate(runs):
         elsewhere = {name for other in range(len(runs)) if other != place for name in read[other] - made[other]}
-        updated = frozenset([need.op.output.tensor.name for need in run if set(need.op.reduced) & set(path)])
+        updated = frozenset([need.makes for need in run if set(need.op.reduced) & set(path)])
         updated |= tiled.updated & made[place]
         leaving = updated | (made[place] & (elsewhere | tiled.leaving))
         visits = tuple([_skipping(tiled, need, path) for need in run])
@@ -251,7 +251,7 @@ def _check_followed(tiled: Tiled, made: list[set[str]]) -> None:
     """Refuse a running maximum whose sums other inner kernels make: they would not know by how much it moved."""
     for item in tiled.rescalings:
         for need, _ in item.sums:
-            if not any({need.op.output.tensor.name, item.name} <= names for names in made):
+            if not any({need.makes, item.name} <= names for names in made):
                 raise TransformError(
                     f"online: {need.op.name!r} follows {item.name!r} from another loop of {tiled.tiling.level!r}; with "
                     "tiles inside tiles both have to run in one"

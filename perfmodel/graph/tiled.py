@@ -77,7 +77,7 @@ class Tiled:
     @cached_property
     def schedule(self) -> Schedule:
         """The order of work in a block."""
-        for need in [need for need in self.needs if need.op.output.tensor.name in self.tiling.spill]:
+        for need in [need for need in self.needs if need.makes in self.tiling.spill]:
             self._outer_trips(need)
         return schedule_of(self.needs, self.loops, self.leaving, self.running, self.tiling.spill)
 
@@ -125,7 +125,7 @@ class Tiled:
 
     def results(self, need: Need, path: Collection[str], *, padding: bool = False) -> Size:
         """How many means an op completes over all blocks and trips, with or without padding: each is a division."""
-        if need.op.function != "mean" or need.op.output.tensor.name in self.updated:
+        if need.op.function != "mean" or need.makes in self.updated:
             return 0
         kept = [label for label in path if label not in need.op.reduced]
         moving = {label for interval in need.output for label in interval.labels}
@@ -260,8 +260,7 @@ class Tiled:
         outer = [label for label in self.loops[: kept[-1]] if label in need.op.reduced] if kept else []
         if not outer:
             raise TransformError(
-                f"tile: {need.op.output.tensor.name!r} cannot be spilled: no loop that it reduces lies outside a loop "
-                "of its own labels"
+                f"tile: {need.makes!r} cannot be spilled: no loop that it reduces lies outside a loop of its own labels"
             )
         return product([self.trips[label].count for label in outer])
 

@@ -29,9 +29,9 @@ class Tiling:
 
     ``grid`` labels become blocks, ``stream`` labels loops inside a block (outermost first). ``spill`` names
     accumulators that are read and written on every outer trip instead of being held; ``redundant`` says whether
-    ops that lack a grid label may be repeated in each of its blocks; ``buffers`` is 2 where staged inputs are
-    loaded while the last ones are worked on. ``atomic`` names reduced labels of the grid whose blocks add (or take the
-    maximum) in memory, where a result only leaves the kernel.
+    ops that lack a grid label may be repeated in each of its blocks; ``buffers`` is 2 or more where staged
+    inputs are loaded while the last ones are worked on. ``atomic`` names reduced labels of the grid whose blocks add
+    (or take the maximum) in memory, where a result only leaves the kernel.
 
     >>> Tiling("shared", (Cut("m", 128),)).labels
     ('m',)

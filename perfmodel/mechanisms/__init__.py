@@ -1,6 +1,8 @@
 """What a chip does to a kernel: closed forms, each beside a step-by-step simulation."""
 
 from perfmodel.mechanisms.access_times import AccessTime, amat
+from perfmodel.mechanisms.aligned_rows import AlignedRow
+from perfmodel.mechanisms.alignments import Alignment, alignment
 from perfmodel.mechanisms.answering import Answer
 from perfmodel.mechanisms.banking import BankConflicts, bank_conflicts
 from perfmodel.mechanisms.coalescing import Transactions, transactions
@@ -24,6 +26,8 @@ from perfmodel.mechanisms.work_spans import WorkSpan, WorkSpanLimits
 
 __all__ = [
     "AccessTime",
+    "AlignedRow",
+    "Alignment",
     "Answer",
     "BankConflicts",
     "Divergence",
@@ -42,6 +46,7 @@ __all__ = [
     "Waves",
     "WorkSpan",
     "WorkSpanLimits",
+    "alignment",
     "amat",
     "amdahl",
     "bank_conflicts",

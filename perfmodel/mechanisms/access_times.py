@@ -8,16 +8,16 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from perfmodel.errors import CapacityError, DimensionError, MachineError, brief
-from perfmodel.mechanisms.energy_costs import exact
-from perfmodel.mechanisms.results import Shown, in_order, number, part_of_all
-from perfmodel.showing import Text, plain_dict
+from perfmodel.errors import CapacityError, DimensionError, brief
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import exact, in_order
+from perfmodel.mechanisms.wording import number, part_of_all
 
 MOST_ACCESSES = 2**22
 
 
-@dataclass(frozen=True)
-class AccessTime(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class AccessTime(Answer):
     """The average time of an access through levels of memory, the last of which always answers.
 
     >>> from perfmodel import amat
@@ -74,7 +74,24 @@ class AccessTime(Shown):
             accesses += 1
         return float(spent / accesses)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        times, rates = [", ".join(number(float(each)) for each in found) for found in (self.times, self.miss_rates)]
+        return f"amat([{times}], miss_rates=[{rates}])"
+
+    @property
+    def headline(self) -> str:
+        return f"{number(self.time)} an access"
+
+    def comments(self) -> list[str]:
+        working = number(float(self.times[-1]))
+        for time, rate in zip(self.times[-2::-1], self.miss_rates[::-1], strict=True):
+            inner = f"({working})" if " " in working else working
+            working = f"{number(float(time))} + {number(float(rate))} * {inner}"
+        last = f"{part_of_all(self.reach[-1])} of the accesses reach the last level"
+        return [f"{self.headline}: {working}; {last}"]
+
+    def working(self) -> list[str]:
         """Level by level: the time, the accesses that reach it, and what it adds.
 
         >>> from perfmodel import amat
@@ -85,21 +102,10 @@ class AccessTime(Shown):
           level 3  100 * 1 % = 1
         """
         rows = zip(self.times, self.reach, self.parts, strict=True)
-        lines = [
-            f"  level {place}  {number(float(time))} * {part_of_all(reach)} = {number(part)}"
+        return [
+            f"level {place}  {number(float(time))} * {part_of_all(reach)} = {number(part)}"
             for place, (time, reach, part) in enumerate(rows, 1)
         ]
-        return Text("\n".join([f"{self._written}: {number(self.time)} an access", *lines]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The levels and the average as plain data.
-
-        >>> from perfmodel import amat
-        >>> amat([1, 100], [0.02]).to_dict()["time"]
-        3.0
-        """
-        given = {"times": [float(each) for each in self.times], "miss_rates": [float(each) for each in self.miss_rates]}
-        return plain_dict({**given, "time": self.time, "reach": self.reach, "parts": self.parts})
 
     @property
     def _reach(self) -> list[Fraction]:
@@ -114,21 +120,6 @@ class AccessTime(Shown):
         for time, rate in zip(self.times[-2::-1], self.miss_rates[::-1], strict=True):
             average = time + rate * average
         return average
-
-    @property
-    def _written(self) -> str:
-        times, rates = [", ".join(number(float(each)) for each in found) for found in (self.times, self.miss_rates)]
-        return f"amat([{times}], miss_rates=[{rates}])"
-
-    def __repr__(self) -> str:
-        working = number(float(self.times[-1]))
-        for time, rate in zip(self.times[-2::-1], self.miss_rates[::-1], strict=True):
-            inner = f"({working})" if " " in working else working
-            working = f"{number(float(time))} + {number(float(rate))} * {inner}"
-        return (
-            f"{self._written}\n# {number(self.time)} an access: {working}; "
-            f"{part_of_all(self.reach[-1])} of the accesses reach the last level"
-        )
 
 
 def amat(times: Sequence[Any], miss_rates: Sequence[Any] = ()) -> AccessTime:
@@ -176,11 +167,9 @@ def _served(served: Iterable[int], levels: int) -> list[int]:
 
 
 def _numbers(values: Any, what: str) -> tuple[Fraction, ...]:
-    return tuple([_number(value, f"{what}[{place}]") for place, value in enumerate(in_order(values, what, "amat"))])
-
-
-def _number(value: Any, what: str) -> Fraction:
-    try:
-        return exact(value, f"amat: {what}")
-    except MachineError as error:
-        raise DimensionError(str(error)) from None
+    return tuple(
+        [
+            exact(value, f"amat: {what}[{place}]", DimensionError)
+            for place, value in enumerate(in_order(values, what, "amat"))
+        ]
+    )

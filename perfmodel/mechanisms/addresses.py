@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.errors import ExpressionError
-from perfmodel.mechanisms.answering import whole
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.lane_values import LaneValues, lane_values
 from perfmodel.mechanisms.warps import Lanes, Launch, launch
 

@@ -1,22 +1,24 @@
-"""What the answers of mechanisms share: how they show themselves, and how numbers given to them are checked."""
+"""What every answer of a mechanism is: the expression that makes it, what matters, its working, and plain data."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, is_dataclass
-from operator import index
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from typing import Any
 
-from perfmodel.errors import DimensionError
-from perfmodel.mechanisms.results import Shown
+from perfmodel.errors import PerfModelError
+from perfmodel.graph.programs import Program
 from perfmodel.showing import Text, plain_dict
-
-LARGEST = 2**53
+from perfmodel.shown import Shown
 
 
 class Answer(Shown):
     """A result that shows the expression that makes it with what matters as comments, its working, and plain data.
 
-    A result has ``made`` (the expression), ``comments`` and ``working`` (lines).
+    A result has ``made`` (the expression), ``comments`` and ``working`` (lines), and where one figure can be a formula,
+    ``_figure`` names the one that a notebook typesets.
 
     >>> from perfmodel import bank_conflicts
     >>> isinstance(bank_conflicts("33*t"), Answer)
@@ -34,6 +36,16 @@ class Answer(Shown):
         "bank_conflicts('33*t')"
         """
         raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """What stands behind the expression where the working begins; nothing, where the working says all.
+
+        >>> from perfmodel import waves
+        >>> waves(98, units=108).headline
+        '1 wave, 91 % filled'
+        """
+        return ""
 
     def comments(self) -> list[str]:
         """What matters most, a line each.
@@ -60,79 +72,47 @@ class Answer(Shown):
         >>> print(bank_conflicts("33*t").explain().splitlines()[0])
         bank_conflicts('33*t')
         """
-        return Text("\n".join([self.made, *[f"  {line}" for line in self.working()]]))
+        head = f"{self.made}: {self.headline}" if self.headline else self.made
+        return Text("\n".join([head, *[f"  {line}" for line in self.working()]]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as plain data.
+        """Every figure as plain data; one that is none here (nothing to divide by) is left out.
 
         >>> from perfmodel import bank_conflicts
         >>> bank_conflicts("33*t").to_dict()["passes"]
         1
         """
-        kept = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-        derived = {
-            name: getattr(self, name)
-            for kind in reversed(type(self).__mro__)
-            for name, member in vars(kind).items()
-            if isinstance(member, property) and name != "made"
-        }
-        found = {**kept, **derived}
-        return plain_dict({name: asdict(each) if is_dataclass(each) else each for name, each in found.items()})  # type: ignore[arg-type]
+        return plain_dict(dict(_figures(self)))
 
     def __repr__(self) -> str:
         return "\n".join([self.made, *[f"# {line}" for line in self.comments()]])
 
 
-def whole(value: Any, name: str, verb: str, least: int = 1, most: int = LARGEST) -> int:
-    """An int in a range; booleans, other numbers and text are a ``DimensionError``.
-
-    >>> whole(256, "threads", "occupancy")
-    256
-    >>> whole(True, "threads", "occupancy")
-    Traceback (most recent call last):
-    perfmodel.errors.DimensionError: occupancy: threads = True: expected a whole number of 1 or more
-    """
-    try:
-        number = index(value) if type(value).__name__ not in ("bool", "bool_") else None
-    except Exception:  # whatever an object of the user's raises, it is no whole number
-        number = None
-    if number is None or not least <= number <= most:
-        above = f"from {least} to {most:,}" if most < LARGEST else f"of {least} or more"
-        raise DimensionError(f"{verb}: {name} = {shortened(value)}: expected a whole number {above}")
-    return number
+def _figures(record: Any) -> Iterator[tuple[str, Any]]:
+    """What a record holds, and what follows from it."""
+    held = [each.name for each in fields(record)] if is_dataclass(record) else record._fields
+    derived = [
+        name
+        for kind in reversed(type(record).__mro__)
+        for name, member in vars(kind).items()
+        if isinstance(member, property) and not name.startswith("_")
+    ]
+    for name in dict.fromkeys([*held, *derived]):
+        if name not in ("made", "headline"):
+            with suppress(PerfModelError):
+                yield name, _data(getattr(record, name))
 
 
-class Verbatim(str):
-    """Text that stands in an expression as it is, without quotes: what was given was no text.
-
-    >>> Verbatim("[1, 2]"), "t"
-    ([1, 2], 't')
-    """
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def shortened(value: Any, most: int = 60) -> str:
-    """A value as a message or an expression shows it.
-
-    >>> shortened("t % 2"), len(shortened("t" * 1000))
-    ("'t % 2'", 60)
-    """
-    try:
-        text = repr(value)
-    except Exception:  # an int with too many digits, or an object whose own repr fails
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def call(verb: str, first: str, given: dict[str, Any], usual: dict[str, Any]) -> str:
-    """The call that makes a result: its first argument, and those that are not as usual.
-
-    >>> call("occupancy", "'9.0'", {"threads": 128, "registers": 64}, {"threads": 256, "registers": 64})
-    "occupancy('9.0', threads=128)"
-    """
-    said = [f"{name}={value!r}" for name, value in given.items() if name not in usual or usual[name] != value]
-    return f"{verb}({', '.join([first, *said])})"
+def _data(value: Any) -> Any:
+    """Records as dicts, programs by their names, fractions and arrays as numbers."""
+    if isinstance(value, Program):
+        return value.name
+    if isinstance(value, Answer):
+        return value.to_dict()
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        return dict(_figures(value))
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    if isinstance(value, tuple):
+        return [_data(each) for each in value]
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
+from perfmodel.errors import brief
 from perfmodel.mechanisms.addresses import Addresses, addresses
-from perfmodel.mechanisms.answering import Answer, call, shortened, whole
+from perfmodel.mechanisms.answering import Answer
 from perfmodel.mechanisms.bank_passes import passes
-from perfmodel.mechanisms.results import counted
+from perfmodel.mechanisms.given_values import whole
+from perfmodel.mechanisms.wording import call, counted
 
 _MOST_PADDING = 64  # elements of a row that are tried
 _USUAL = {
@@ -146,9 +148,7 @@ class BankConflicts(Answer):
         >>> bank_conflicts("t", element_bytes=8).made
         "bank_conflicts('t', element_bytes=8)"
         """
-        return call(
-            "bank_conflicts", shortened(self.index, 200), {name: getattr(self, name) for name in _USUAL}, _USUAL
-        )
+        return call("bank_conflicts", brief(self.index, 200), {name: getattr(self, name) for name in _USUAL}, _USUAL)
 
     def comments(self) -> list[str]:
         """What matters most, a line each.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from perfmodel.errors import DimensionError, ExpressionError
-from perfmodel.mechanisms.answering import shortened, whole
+from perfmodel.errors import DimensionError, ExpressionError, brief
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.lane_values import LaneValues, lane_values
 from perfmodel.mechanisms.warps import Launch
 
@@ -95,7 +95,7 @@ class _Reader:
             if len(given) == 2 and not _is_number(given[0]):
                 return self.node(*given, depth)
             raise DimensionError(
-                f"divergence: steps = {shortened(given)}: a side is a number of steps, (condition, steps), or a list"
+                f"divergence: steps = {brief(given)}: a side is a number of steps, (condition, steps), or a list"
             )
         return whole(given, "steps", "divergence", 0, MOST_STEPS)
 

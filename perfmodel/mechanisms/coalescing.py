@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.errors import DimensionError
+from perfmodel.errors import DimensionError, brief
 from perfmodel.mechanisms.addresses import addresses
-from perfmodel.mechanisms.answering import Answer, call, shortened, whole
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.merging_requests import in_order, touched
-from perfmodel.mechanisms.results import counted
+from perfmodel.mechanisms.wording import call, counted
 from perfmodel.showing import percent
 
 _USUAL = {
@@ -172,7 +173,7 @@ class Transactions(Answer):
         """
         given = {name: getattr(self, name) for name in _USUAL}
         usual = {**_USUAL, "sector_bytes": 32 if self.line_bytes % 32 == 0 else self.line_bytes}
-        return call("transactions", shortened(self.index, 200), given, usual)
+        return call("transactions", brief(self.index, 200), given, usual)
 
     def comments(self) -> list[str]:
         """What matters most, a line each.

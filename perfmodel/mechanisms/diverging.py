@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.mechanisms.answering import Answer, Verbatim, call, shortened
+from perfmodel.errors import brief
+from perfmodel.mechanisms.answering import Answer
 from perfmodel.mechanisms.branching import Branch, Loop, work_of
 from perfmodel.mechanisms.lockstep import summed
-from perfmodel.mechanisms.results import counted
 from perfmodel.mechanisms.warps import launch
+from perfmodel.mechanisms.wording import Verbatim, call, counted
 from perfmodel.showing import percent
 
 _USUAL = {"threads": 128, "steps": (10, 10), "warp": 32, "block": None}
@@ -56,7 +57,7 @@ def _written(steps: Any) -> str:
     if isinstance(steps, tuple | list):
         inside = ", ".join(_written(each) for each in steps)
         return f"({inside})" if isinstance(steps, tuple) else f"[{inside}]"
-    return shortened(getattr(steps, "__name__", "a function") if callable(steps) else steps, 200)
+    return brief(getattr(steps, "__name__", "a function") if callable(steps) else steps, 200)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,7 +124,7 @@ class Divergence(Answer):
         """
         given = {"threads": self.threads, "steps": Verbatim(self.steps), "warp": self.warp, "block": self.block}
         usual = {**_USUAL, "steps": Verbatim("(10, 10)")}
-        return call("divergence", shortened(self.condition, 200), given, usual)
+        return call("divergence", brief(self.condition, 200), given, usual)
 
     def comments(self) -> list[str]:
         """What matters most, a line each.

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from perfmodel.errors import FormatError, MachineError, brief, did_you_mean, listed
-from perfmodel.expressions import positive_real
-from perfmodel.mechanisms.results import Shown, chosen, number, plain_number, share
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
+from perfmodel.expressions import positive_real, share
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.energy_figures import (
+    ANY,
+    MEMORY,
+    PARTS,
+    UNITS,
+    Costs,
+    as_written,
+    level_costs,
+    op_costs,
+    remarks_on,
+)
+from perfmodel.mechanisms.given_values import chosen, exact
+from perfmodel.mechanisms.wording import number
 from perfmodel.number_formats import Format, format as number_format
-from perfmodel.showing import Table, Text, plain_dict
-
-UNITS = ("matrix", "vector", "special")
-PARTS = ("add", "mul")
-CLASSES = ("float", "int")
-ANY = "any"
-_LARGEST = 10**18  # pJ: a megajoule an operation
-
-Costs = tuple[tuple[str, Fraction], ...]
+from perfmodel.showing import Table, plain_dict
 
 
-@dataclass(frozen=True, init=False, repr=False)
-class Energies(Shown):
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Energies(Answer):
     """Energies of one technology or chip, in pJ.
 
     ``pj_per_op`` is a number that serves every operation, or a mapping: "fp32" (a FLOP of that format), "matrix bf16"
@@ -55,21 +59,13 @@ class Energies(Shown):
     ) -> None:
         if pj_per_op is None and pj_per_byte is None:
             raise MachineError("Energies: give pj_per_op= or pj_per_byte=, such as Energies(pj_per_op=20)")
-        ops = {
-            _op_key(key): exact(value, f"Energies: pj_per_op[{brief(key)}]")
-            for key, value in _mapped(pj_per_op, ANY, "op").items()
-        }
-        levels = {
-            _level_key(key): exact(value, f"Energies: pj_per_byte[{brief(key)}]")
-            for key, value in _mapped(pj_per_byte, "memory", "byte").items()
-        }
-        object.__setattr__(self, "ops", tuple(ops.items()))
-        object.__setattr__(self, "levels", tuple(levels.items()))
+        object.__setattr__(self, "ops", op_costs(pj_per_op))
+        object.__setattr__(self, "levels", level_costs(pj_per_byte))
         if not isinstance(name, str):
             raise MachineError(f"Energies: name = {brief(name)}: expected text")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "sources", _texts(sources, "sources"))
-        object.__setattr__(self, "remarks", _texts(remarks, "remarks"))
+        object.__setattr__(self, "sources", remarks_on(sources, "sources"))
+        object.__setattr__(self, "remarks", remarks_on(remarks, "remarks"))
 
     @classmethod
     def of_power(cls, watts: Any, ops_per_s: Any, pj_per_byte: Any = None) -> Energies:
@@ -192,13 +188,24 @@ class Energies(Shown):
         ]
         return Energies(*found, name=self.name, sources=dict(self.sources), remarks=dict(self.remarks))
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"pm.energy_tables()[{self.name!r}]" if self.sources else f"pm.Energies({', '.join(self._arguments())})"
+
+    def comments(self) -> list[str]:
+        each, byte = self.find_op("vector", number_format("fp32")), dict(self.levels).get(MEMORY)
+        words = [f"a FLOP of fp32 {number(float(each))} pJ"] if each is not None else []
+        words += [f"a byte of memory {number(float(byte))} pJ"] if byte is not None else []
+        balance = f": {number(share(byte, each))} FLOP/B" if each and byte is not None else ""
+        return [f"{'; '.join(words) or 'no fp32 and no memory'}{balance}"]
+
+    def working(self) -> list[str]:
         """Every figure, with its source and what is doubtful about it.
 
-        >>> print(Energies(pj_per_op=20, name="mine").explain())
-        mine
-        figure  pJ  source             remark
-        any op  20  given by the user
+        >>> Energies(pj_per_op=20, name="mine").explain()
+        pm.Energies(pj_per_op=20)
+          figure  pJ  source             remark
+          any op  20  given by the user
         """
         named, noted = dict(self.sources), dict(self.remarks)
         figures = [*[(key, key if key != ANY else "any op", value) for key, value in self.ops],
@@ -207,7 +214,7 @@ class Energies(Shown):
             (shown, number(float(value)), named.get(key, named.get("", "given by the user")), noted.get(key, ""))
             for key, shown, value in figures
         ]
-        return Text(repr(Table(self._title, ("figure", "pJ", "source", "remark"), tuple(rows))))
+        return repr(Table("", ("figure", "pJ", "source", "remark"), tuple(rows))).splitlines()
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data.
@@ -216,91 +223,17 @@ class Energies(Shown):
         {'any': 20.0}
         """
         ops, levels = [{key: float(value) for key, value in costs} for costs in (self.ops, self.levels)]
-        return plain_dict(
-            {"name": self.name, "pj_per_op": ops, "pj_per_byte": levels, "sources": dict(self.sources),
-             "remarks": dict(self.remarks)}
-        )  # fmt: skip
+        said = {"sources": dict(self.sources), "remarks": dict(self.remarks)}
+        return plain_dict({"name": self.name, "pj_per_op": ops, "pj_per_byte": levels, **said})
 
     @property
     def _title(self) -> str:
         return self.name or "this table"
 
-    def __repr__(self) -> str:
-        made = f"pm.energy_tables()[{self.name!r}]" if self.sources else f"pm.Energies({', '.join(self._arguments())})"
-        each, byte = self.find_op("vector", number_format("fp32")), dict(self.levels).get("memory")
-        words = [f"a FLOP of fp32 {number(float(each))} pJ"] if each is not None else []
-        words += [f"a byte of memory {number(float(byte))} pJ"] if byte is not None else []
-        balance = f": {number(share(byte, each))} FLOP/B" if each and byte is not None else ""
-        return f"{made}\n# {'; '.join(words) or 'no fp32 and no memory'}{balance}"
-
     def _arguments(self) -> list[str]:
         found = []
-        for field_name, costs, alone in (("pj_per_op", self.ops, ANY), ("pj_per_byte", self.levels, "memory")):
-            shown = {key: _as_written(value) for key, value in costs}
+        for field_name, costs, alone in (("pj_per_op", self.ops, ANY), ("pj_per_byte", self.levels, MEMORY)):
+            shown = {key: as_written(value) for key, value in costs}
             if shown:
                 found.append(f"{field_name}={shown[alone] if list(shown) == [alone] else shown}")
         return found
-
-
-def _as_written(value: Fraction) -> int | float | str:
-    """A figure in a form that ``exact`` reads back."""
-    if value.denominator == 1:
-        return value.numerator
-    return float(value) if Fraction(str(float(value))) == value else str(value)
-
-
-def exact(value: Any, what: str) -> Fraction:
-    """A number of 0 or more, exact: a float, or text, as it is written.
-
-    >>> exact(0.38, "fp32 add"), exact("1.31", "fp32 mul")
-    (Fraction(19, 50), Fraction(131, 100))
-    """
-    value = plain_number(value)
-    try:
-        plain = isinstance(value, int | float | str | Fraction | Decimal) and not isinstance(value, bool)
-        found = Fraction(str(value) if isinstance(value, float | str) else value) if plain else Fraction(-1)
-    except (ValueError, OverflowError, ZeroDivisionError):  # text that is no number, infinity, nan
-        found = Fraction(-1)
-    if not 0 <= found <= _LARGEST * 10**12:
-        raise MachineError(f"{what} = {brief(value)}: expected a finite number of 0 or more")
-    return found
-
-
-def _mapped(given: Any, alone: str, what: str) -> Mapping[str, Any]:
-    """A mapping as it is, a number under the name that serves all, nothing as nothing."""
-    found = {} if given is None else given if isinstance(given, Mapping) else {alone: given}
-    for key in found:
-        if not isinstance(key, str) or not key.strip():
-            raise MachineError(f"Energies: pj_per_{what}[{brief(key)}]: a key is text")
-    return found
-
-
-def _texts(given: Any, what: str) -> tuple[tuple[str, str], ...]:
-    """What is said of figures, by figure."""
-    found = {} if given is None else given
-    if not isinstance(found, Mapping) or not all(isinstance(each, str) for pair in found.items() for each in pair):
-        raise MachineError(f"Energies: {what} = {brief(given)}: expected a mapping from figures to text")
-    return tuple(found.items())
-
-
-def _level_key(key: str) -> str:
-    return key.strip()
-
-
-def _op_key(key: str) -> str:
-    """The name of an operation's energy in one form: "[unit] format", "format add", a unit, a class, or any."""
-    words = key.split()
-    if words in ([ANY], *[[each] for each in (*UNITS, *CLASSES)]):
-        return words[0]
-    rest = [word for word in words if word not in (*UNITS, *PARTS)]
-    ends = words[-1] in PARTS, words[0] in UNITS
-    try:
-        if len(rest) != 1 or len(words) > 2 or (len(words) == 2 and not any(ends)):
-            raise FormatError("it is not of that form")
-        name = number_format(rest[0]).name
-    except FormatError as error:
-        raise MachineError(
-            f"Energies: pj_per_op[{brief(key)}]: a key is a format such as 'fp32', 'matrix bf16', 'fp32 mul', "
-            f"{listed([*UNITS, *CLASSES, ANY])}; {error}"
-        ) from None
-    return f"{name} {words[-1]}" if ends[0] else f"{words[0]} {name}" if ends[1] else name

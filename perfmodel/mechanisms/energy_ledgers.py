@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 import sympy
 
 from perfmodel.errors import MachineError
-from perfmodel.expressions import as_expression, is_concrete, positive_real
+from perfmodel.expressions import as_expression, is_concrete, positive_real, share
+from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
+from perfmodel.mechanisms.answering import Answer
 from perfmodel.mechanisms.energy_costs import Energies
 from perfmodel.mechanisms.energy_entries import LIKELY, PICO, Entry, joules, priced
-from perfmodel.mechanisms.results import Shown, share
-from perfmodel.showing import Table, Text, plain_dict
+from perfmodel.showing import Table
 
 
-@dataclass(frozen=True)
-class Energy(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Energy(Answer):
     """What a program takes, line by line; energies in joules, and no time in them.
 
     >>> from perfmodel import energy, workload
@@ -171,7 +172,23 @@ class Energy(Shown):
         rows = [(entry.kind, entry.item, entry.amount, float(entry.pj_each), entry.joules) for entry in self.entries]
         return Table("energy", ("kind", "item", "amount", "pj_each", "joules"), tuple(rows))
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        named = repr(self.table.name) if self.table.sources else "..."
+        return f"energy({title(self.program)}, {named})"
+
+    @property
+    def headline(self) -> str:
+        from perfmodel.mechanisms.energy_words import spent
+
+        return spent(self)
+
+    def comments(self) -> list[str]:
+        from perfmodel.mechanisms.energy_words import commented
+
+        return commented(self)
+
+    def working(self) -> list[str]:
         """The ledger with its sums.
 
         >>> from perfmodel import energy, matmul
@@ -184,9 +201,9 @@ class Energy(Shown):
           ridge        148.3 FLOP/B where both take the same
           rests on     memory: HBM2: the middle of 250 to 450 pJ for 64 bits
         """
-        from perfmodel.mechanisms.energy_words import explained
+        from perfmodel.mechanisms.energy_words import worked
 
-        return explained(self)
+        return worked(self)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -200,19 +217,6 @@ class Energy(Shown):
         found = [f"{name}: {words}" for name, words in self.table.remarks if name in used]
         alike = [f"{level}: at the price of {name}" for level, name in self.levels if LIKELY.get(level) == name]
         return (*found, *alike)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ledger and its sums as plain data.
-
-        >>> from perfmodel import energy, matmul
-        >>> energy(matmul(8, 8, 8), "lecture").to_dict()["entries"][0]["amount"] == 2 * 8**3
-        True
-        """
-        entries = [
-            {**entry._asdict(), "pj_each": float(entry.pj_each), "joules": entry.joules} for entry in self.entries
-        ]
-        sums = {name: getattr(self, name) for name in ("energy_j", "compute_j", "memory_j", "caveats", "not_modelled")}
-        return plain_dict({"program": self.program.name, "table": self.table.to_dict(), "entries": entries, **sums})
 
     def pj(self, *kinds: str) -> Any:
         """The energy of lines of some kinds ("compute", "memory") in pJ, exact: a Fraction, or a formula.
@@ -230,8 +234,3 @@ class Energy(Shown):
         if below == 0:
             raise MachineError(f"energy: {self.program.name}: {words}")
         return share(above, below)
-
-    def __repr__(self) -> str:
-        from perfmodel.mechanisms.energy_words import shown
-
-        return shown(self)

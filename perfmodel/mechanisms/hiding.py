@@ -13,10 +13,11 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.catalogue.parts import quantity
-from perfmodel.errors import DimensionError
-from perfmodel.mechanisms.answering import Answer, Verbatim, call, shortened, whole
-from perfmodel.mechanisms.results import counted
+from perfmodel.errors import DimensionError, brief
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.sharing import said
+from perfmodel.mechanisms.wording import Verbatim, call, counted
 from perfmodel.showing import percent, quantity as written
 
 _MOST = 10**12
@@ -160,7 +161,7 @@ def littles_law(machine_or_rate: Any, latency_s: float, *, request_bytes: int = 
         units = found.units if isinstance(found.units, int) else None
     else:
         rate = _positive(machine_or_rate, "bandwidth_bytes_per_s", "littles_law")
-        on = Verbatim(shortened(rate))
+        on = Verbatim(brief(rate))
     if not isinstance(rate, int | float):
         raise DimensionError(f"littles_law: the bandwidth of {on} is a formula; give it a value")
     seconds = _positive(latency_s, "latency_s", "littles_law")
@@ -170,7 +171,7 @@ def littles_law(machine_or_rate: Any, latency_s: float, *, request_bytes: int = 
 def _positive(value: Any, name: str, verb: str) -> int | float:
     found = quantity(value, name, verb)
     if not isinstance(found, int | float):
-        raise DimensionError(f"{verb}: {name} = {shortened(value)}: expected a positive number, not a formula")
+        raise DimensionError(f"{verb}: {name} = {brief(value)}: expected a positive number, not a formula")
     return found
 
 

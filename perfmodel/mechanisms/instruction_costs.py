@@ -8,9 +8,9 @@ from typing import Any
 
 from perfmodel.errors import MachineError, brief, did_you_mean, listed
 from perfmodel.expressions import size
-from perfmodel.mechanisms.energy_costs import exact
-from perfmodel.mechanisms.results import Shown, number, part_of_all
-from perfmodel.showing import Text, plain_dict
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import exact
+from perfmodel.mechanisms.wording import number, part_of_all
 
 # Arithmetic in pJ and FLOPs of one lane's instruction: a half multiply-add, a dot product of 4, a 4 x 4 x 4 product.
 # Source: W. Dally's tables of "the cost of an instruction" (NVIDIA; Hot Chips keynotes of 2018 and 2023), which put
@@ -19,8 +19,8 @@ INSTRUCTIONS = {"HFMA": ("1.5", 2), "HDP4A": ("6.0", 2 * 4), "HMMA": ("110", 2 *
 OVERHEAD_PJ = 30
 
 
-@dataclass(frozen=True)
-class InstructionEnergy(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class InstructionEnergy(Answer):
     """The energy of one instruction: its arithmetic, and fetch, decode and operands.
 
     >>> from perfmodel import instruction_energy
@@ -86,49 +86,42 @@ class InstructionEnergy(Shown):
         instructions = -(-_whole(flops, "flops") // self.flops)
         return float(instructions * self._pj / 10**12)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        own = number(float(self.arithmetic_pj))
+        said = repr(self.name) if self.name in INSTRUCTIONS else f"{own}, flops={self.flops}"
+        more = "" if self.overhead_pj == OVERHEAD_PJ else f", overhead_pj={number(float(self.overhead_pj))}"
+        return f"instruction_energy({said}{more})"
+
+    @property
+    def headline(self) -> str:
+        return f"{number(float(self._pj))} pJ for {self.flops} FLOP"
+
+    def comments(self) -> list[str]:
+        own, more = number(float(self.arithmetic_pj)), number(float(self.overhead_pj))
+        shares = f"{part_of_all(self.overhead)} overhead, {part_of_all(self.useful)} useful"
+        return [f"{more} pJ on {own} pJ of arithmetic: {shares}; {number(self.pj_per_flop)} pJ a FLOP"]
+
+    def working(self) -> list[str]:
         """The shares with their working.
 
         >>> from perfmodel import instruction_energy
         >>> instruction_energy("HMMA").explain()
-        HMMA: 140 pJ for 128 FLOP
+        instruction_energy('HMMA'): 140 pJ for 128 FLOP
           overhead  30 / 110 = 27 %
           useful    110 / (110 + 30) = 79 %
           a FLOP    140 / 128 = 1.094 pJ
         """
         own, more, both = [number(float(pj)) for pj in (self.arithmetic_pj, self.overhead_pj, self._pj)]
-        return Text(
-            f"{self.name}: {both} pJ for {self.flops} FLOP\n"
-            f"  overhead  {more} / {own} = {part_of_all(self.overhead)}\n"
-            f"  useful    {own} / ({own} + {more}) = {part_of_all(self.useful)}\n"
-            f"  a FLOP    {both} / {self.flops} = {number(self.pj_per_flop)} pJ"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data.
-
-        >>> from perfmodel import instruction_energy
-        >>> instruction_energy("HFMA").to_dict()["overhead"]
-        20.0
-        """
-        figures = {"arithmetic_pj": float(self.arithmetic_pj), "overhead_pj": float(self.overhead_pj)}
-        shares = {name: getattr(self, name) for name in ("flops", "overhead", "useful", "pj_per_flop")}
-        return plain_dict({"name": self.name, **figures, **shares})
+        return [
+            f"overhead  {more} / {own} = {part_of_all(self.overhead)}",
+            f"useful    {own} / ({own} + {more}) = {part_of_all(self.useful)}",
+            f"a FLOP    {both} / {self.flops} = {number(self.pj_per_flop)} pJ",
+        ]
 
     @property
     def _pj(self) -> Fraction:
         return self.arithmetic_pj + self.overhead_pj
-
-    def __repr__(self) -> str:
-        own, more = number(float(self.arithmetic_pj)), number(float(self.overhead_pj))
-        known = INSTRUCTIONS.get(self.name)
-        usual = self.overhead_pj == OVERHEAD_PJ
-        said = repr(self.name) if known else f"{own}, flops={self.flops}"
-        return (
-            f"instruction_energy({said}{'' if usual else f', overhead_pj={more}'})\n# {more} pJ on {own} pJ of "
-            f"arithmetic: {part_of_all(self.overhead)} overhead, {part_of_all(self.useful)} useful; "
-            f"{number(self.pj_per_flop)} pJ a FLOP"
-        )
 
 
 def instruction_energy(operation: Any, overhead_pj: Any = OVERHEAD_PJ, flops: Any = 2) -> InstructionEnergy:

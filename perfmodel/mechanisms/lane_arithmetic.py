@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from perfmodel.errors import ExpressionError, did_you_mean, listed
-from perfmodel.mechanisms.answering import shortened
+from perfmodel.errors import ExpressionError, brief, did_you_mean, listed
 from perfmodel.mechanisms.warps import Lanes
 
 _FUNCTIONS = ("min", "max", "abs")
@@ -186,11 +185,11 @@ class Reader:
                 self._bounded(a * b if isinstance(op, ast.Mult) else a - b if isinstance(op, ast.Sub) else a + b)
 
     def _error(self, reason: str) -> ExpressionError:
-        return ExpressionError(f"{self.what} = {shortened(self.text)}: {reason}")
+        return ExpressionError(f"{self.what} = {brief(self.text)}: {reason}")
 
     def _refused(self, node: ast.expr) -> ExpressionError:
         piece = ast.get_source_segment(self.text, node) or type(node).__name__
         return self._error(
-            f"{shortened(piece)} is not read here; write whole numbers, t, lane, warp, block, x, y, z, "
+            f"{brief(piece)} is not read here; write whole numbers, t, lane, warp, block, x, y, z, "
             "+ - * // % ** << >> & | ^ ~, comparisons, and, or, not, if else, min, max, abs"
         )

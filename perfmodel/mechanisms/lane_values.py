@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from operator import index as as_index
 from typing import Any
 
-from perfmodel.errors import CapacityError, DimensionError, ExpressionError, did_you_mean, listed
+from perfmodel.errors import CapacityError, DimensionError, ExpressionError, brief, did_you_mean, listed
 from perfmodel.expressions import parse_tree
-from perfmodel.mechanisms.answering import Verbatim, shortened
 from perfmodel.mechanisms.lane_arithmetic import Reader
 from perfmodel.mechanisms.warps import NAMES, Lanes, Launch
+from perfmodel.mechanisms.wording import Verbatim
 
 _DEEPEST = 60
 _MOST_STEPS = 2**27  # threads times what an expression does for each: about a second
@@ -66,7 +66,7 @@ def lane_values(given: Any, launch: Launch, what: str) -> LaneValues:
     if isinstance(given, Sequence) or hasattr(given, "__array__"):
         return _of_list(given, launch, what)
     raise ExpressionError(
-        f"{what} = {shortened(given)}: expected text such as '32*t', a function of t, or a list of whole numbers"
+        f"{what} = {brief(given)}: expected text such as '32*t', a function of t, or a list of whole numbers"
     )
 
 
@@ -76,7 +76,7 @@ def _of_text(text: str, launch: Launch, what: str) -> LaneValues:
     nodes = _checked(tree, 0, said, what)
     if nodes * launch.threads > _MOST_STEPS:
         raise CapacityError(
-            f"{what} = {shortened(said)}: {launch.threads:,} threads, {nodes} steps each: at most {_MOST_STEPS:,} "
+            f"{what} = {brief(said)}: {launch.threads:,} threads, {nodes} steps each: at most {_MOST_STEPS:,} "
             "steps are computed; fewer threads show the same pattern"
         )
     return LaneValues(what, said, lambda lanes, active: Reader(lanes, said, what).read(tree, active))
@@ -85,10 +85,10 @@ def _of_text(text: str, launch: Launch, what: str) -> LaneValues:
 def _checked(tree: ast.expr, depth: int, text: str, what: str) -> int:
     """How many parts a tree has; refused where it is deep or names what is not there."""
     if depth > _DEEPEST:
-        raise ExpressionError(f"{what} = {shortened(text)}: nested too deeply")
+        raise ExpressionError(f"{what} = {brief(text)}: nested too deeply")
     if isinstance(tree, ast.Name) and tree.id not in NAMES:
         raise ExpressionError(
-            f"{what} = {shortened(text)}: no name {tree.id!r}{did_you_mean(tree.id, NAMES)}; there are {listed(NAMES)}"
+            f"{what} = {brief(text)}: no name {tree.id!r}{did_you_mean(tree.id, NAMES)}; there are {listed(NAMES)}"
         )
     inside = [child for child in ast.iter_child_nodes(tree) if isinstance(child, ast.expr)]
     if isinstance(tree, ast.Call):
@@ -130,9 +130,9 @@ def _whole(value: Any, where: str) -> int:
     try:
         found = int(value) if type(value).__name__ in ("bool", "bool_") else as_index(value)
     except Exception:  # whatever an object of the user's raises, it is no whole number
-        raise ExpressionError(f"{where}: {shortened(value)}: expected a whole number, or True or False") from None
+        raise ExpressionError(f"{where}: {brief(value)}: expected a whole number, or True or False") from None
     if abs(found) > Reader.LARGEST:
-        raise ExpressionError(f"{where}: {shortened(found)}: a number beyond 2^62")
+        raise ExpressionError(f"{where}: {brief(found)}: a number beyond 2^62")
     return found
 
 
@@ -142,7 +142,7 @@ def _of_list(given: Any, launch: Launch, what: str) -> LaneValues:
     except TypeError:
         count = -1
     if count != launch.threads:
-        raise DimensionError(f"{what} = {shortened(given)}: expected one for each of {launch.threads:,} threads")
+        raise DimensionError(f"{what} = {brief(given)}: expected one for each of {launch.threads:,} threads")
     if count > _MOST_CALLS:
         raise CapacityError(f"{what}: a list of {count:,}; at most {_MOST_CALLS:,} are read")
     values = [_whole(value, f"{what}: thread {thread}") for thread, value in enumerate(given)]
@@ -152,4 +152,4 @@ def _of_list(given: Any, launch: Launch, what: str) -> LaneValues:
 
         return np.array(values, dtype=np.int64)[lanes["t"]]
 
-    return LaneValues(what, Verbatim(shortened(values, 200)), computed)
+    return LaneValues(what, Verbatim(brief(values, 200)), computed)

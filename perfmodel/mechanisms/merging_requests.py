@@ -73,16 +73,3 @@ def one_by_one(found: Addresses, unit: int) -> int:
                         units.add(byte // unit)
             total += len(units)
     return total
-
-
-def expected_distinct(requests: int, units: int) -> float:
-    """The units that so many requests touch on average, each falling on any of ``units`` alike.
-
-    Each unit is missed by all with probability (1 - 1/units)^requests.
-
-    >>> round(expected_distinct(32, 2**23), 3), expected_distinct(1, 100)
-    (32.0, 1.0)
-    """
-    from math import expm1, log1p
-
-    return 1.0 if units == 1 else -units * expm1(requests * log1p(-1 / units))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.errors import CapacityError
 from perfmodel.mechanisms.allotting import Block, by_warps, fitting, warp_registers, warps_of
-from perfmodel.mechanisms.results import counted
+from perfmodel.mechanisms.wording import counted
 from perfmodel.showing import percent
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from perfmodel.mechanisms.allotting import (
     room,
     warps_of,
 )
-from perfmodel.mechanisms.answering import Answer, call, whole
-from perfmodel.mechanisms.results import counted
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.sharing import carved, limits_of
+from perfmodel.mechanisms.wording import call, counted
 from perfmodel.showing import percent
 
 _USUAL = {"threads": 256, "registers": 64, "shared_bytes": 0, "carveout_bytes": None}

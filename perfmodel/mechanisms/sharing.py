@@ -9,8 +9,9 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.catalogue.capabilities import CAPABILITIES, Limits, capability
-from perfmodel.errors import MachineError, did_you_mean, listed
-from perfmodel.mechanisms.answering import Verbatim, shortened, whole
+from perfmodel.errors import MachineError, brief, did_you_mean, listed
+from perfmodel.mechanisms.given_values import whole
+from perfmodel.mechanisms.wording import Verbatim
 
 _EXPECTED = "expected a machine or its name, a compute capability such as '9.0', or a mapping of limits"
 _LEAST = {"shared_reserved_bytes": 0, "shared_bytes": 0, "shared_bytes_per_block": 0, "registers": 0}
@@ -29,13 +30,13 @@ def limits_of(which: Any) -> tuple[str, Limits, int | None]:
     """
     if isinstance(which, Limits):
         known = CAPABILITIES.get(which.name) == which
-        return which.name if known else Verbatim(shortened(which)), _shares(which), None
+        return which.name if known else Verbatim(brief(which)), _shares(which), None
     if isinstance(which, Mapping):
-        return Verbatim(shortened(dict(which), 200)), _given(which), None
+        return Verbatim(brief(dict(which), 200)), _given(which), None
     if type(which) is str and which.strip().replace(".", "", 1).isdecimal():
         return which.strip(), capability(which.strip()), None
     if not isinstance(which, str | Machine | PathLike):
-        raise MachineError(f"occupancy: {shortened(which)}: {_EXPECTED}")
+        raise MachineError(f"occupancy: {brief(which)}: {_EXPECTED}")
     found = machine(which)
     return said(found), _of_machine(found), found.units if isinstance(found.units, int) else None
 
@@ -62,9 +63,7 @@ def _given(mapping: Mapping[Any, Any]) -> Limits:
     """A user's limits: what is not named does not limit, and nothing is rounded unless a portion says so."""
     for key in mapping:
         if key not in KEYS:
-            raise MachineError(
-                f"occupancy: no limit {shortened(key)}{did_you_mean(key, KEYS)}; limits are {listed(KEYS)}"
-            )
+            raise MachineError(f"occupancy: no limit {brief(key)}{did_you_mean(key, KEYS)}; limits are {listed(KEYS)}")
     values = {key: whole(value, key, "occupancy", _LEAST.get(key, 1)) for key, value in mapping.items()}
     return _shares(Limits(**values))  # type: ignore[arg-type]
 

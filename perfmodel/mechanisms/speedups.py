@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from perfmodel.errors import DimensionError, MachineError
-from perfmodel.expressions import as_expression, is_concrete, size
-from perfmodel.mechanisms.energy_costs import exact
-from perfmodel.mechanisms.results import Shown, concrete, number, part_of_all, share
+from perfmodel.errors import DimensionError
+from perfmodel.expressions import as_expression, is_concrete, share, size
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import concrete, exact
 from perfmodel.mechanisms.timelines import Span, Timeline, check_events, run_blocks
-from perfmodel.showing import Text, plain_dict
+from perfmodel.mechanisms.wording import number, part_of_all
 
 
-@dataclass(frozen=True)
-class Speedup(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Speedup(Answer):
     """A speedup by one of the two laws.
 
     >>> from perfmodel import amdahl
@@ -92,7 +92,16 @@ class Speedup(Shown):
         spans = [Span(each.block + 1, each.slot, each.start + self.serial, each.end + self.serial) for each in later]
         return Timeline(self.processors, (*serial, *spans))
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"{self.law}(parallel={float(self.parallel):g}, processors={self.processors})"
+
+    def comments(self) -> list[str]:
+        most = f", at most {number(self.limit)} times" if self.law == "amdahl" else ""
+        used = f"each processor works {part_of_all(self.efficiency)} of the time"
+        return [f"{number(self.speedup)} times as fast{most}; {used}"]
+
+    def working(self) -> list[str]:
         """The law with the numbers in it.
 
         >>> from perfmodel import amdahl
@@ -108,35 +117,15 @@ class Speedup(Shown):
             if self.law == "amdahl"
             else f"{one} + {many} * {self.processors}"
         )
-        return Text(
-            f"{self._written}\n  speedup     {law} = {number(self.speedup)}\n  limit       {number(self.limit)}\n"
-            f"  efficiency  {part_of_all(self.efficiency)}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data.
-
-        >>> from perfmodel import amdahl
-        >>> amdahl(0.5, 4).to_dict()["speedup"]
-        1.6
-        """
-        given = {"law": self.law, "parallel": float(self.parallel), "processors": self.processors}
-        return plain_dict({**given, "speedup": self.speedup, "limit": self.limit, "efficiency": self.efficiency})
+        return [
+            f"speedup     {law} = {number(self.speedup)}",
+            f"limit       {number(self.limit)}",
+            f"efficiency  {part_of_all(self.efficiency)}",
+        ]
 
     def _in_kind(self, value: Fraction) -> Any:
         """A Fraction beside a number of processors, a formula beside a symbol."""
         return value if is_concrete(self.processors) else as_expression(value)
-
-    @property
-    def _written(self) -> str:
-        return f"{self.law}(parallel={float(self.parallel):g}, processors={self.processors})"
-
-    def __repr__(self) -> str:
-        most = f", at most {number(self.limit)} times" if self.law == "amdahl" else ""
-        return (
-            f"{self._written}\n# {number(self.speedup)} times as fast{most}; "
-            f"each processor works {part_of_all(self.efficiency)} of the time"
-        )
 
 
 def amdahl(parallel: Any, processors: Any) -> Speedup:
@@ -160,10 +149,7 @@ def gustafson(parallel: Any, processors: Any) -> Speedup:
 
 
 def _speedup(law: str, parallel: Any, processors: Any) -> Speedup:
-    try:
-        found = exact(parallel, f"{law}: parallel")
-    except MachineError as error:
-        raise DimensionError(str(error)) from None
+    found = exact(parallel, f"{law}: parallel", DimensionError)
     if found > 1:
         raise DimensionError(f"{law}: parallel = {parallel}: expected a share of 0 to 1")
     return Speedup(law, found, size(processors, f"{law}: processors"))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfmodel.expressions import Size, largest, positive_real, product, total
-from perfmodel.mechanisms.results import Shown, counted, number, part_of_all, share
-from perfmodel.mechanisms.tile_grids import Side
-from perfmodel.showing import Text, plain_dict
+from perfmodel.expressions import Size, largest, positive_real, product, share, total
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.tile_grids import Side, TileGrid
+from perfmodel.mechanisms.wording import counted, number, part_of_all
 
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_runs import SystolicRun
 
 
-@dataclass(frozen=True)
-class Systolic(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Systolic(Answer):
     """C[m,n] = A[m,k] B[k,n] on a rows x cols array of multiply-add cells, one multiply-add a cell and cycle.
 
     >>> from perfmodel import systolic
@@ -45,6 +45,10 @@ class Systolic(Shown):
         return first, Side("n", self.n, self.cols)
 
     @property
+    def _grid(self) -> TileGrid:
+        return TileGrid(self.sides)
+
+    @property
     def folds(self) -> Size:
         """How often the array is loaded anew: the tiles of what stays in it.
 
@@ -52,7 +56,7 @@ class Systolic(Shown):
         >>> systolic(300, 300, 64, rows=256, cols=256).folds == 2 * 2
         True
         """
-        return product([side.blocks for side in self.sides])
+        return self._grid.blocks
 
     @property
     def streamed(self) -> Size:
@@ -176,7 +180,7 @@ class Systolic(Shown):
         >>> f"{systolic(300, 300, 64, rows=256, cols=256).padding_fill:.0%}"  # (300 / 512)^2
         '34%'
         """
-        return share(product([side.extent for side in self.sides]), product([side.covered for side in self.sides]))
+        return self._grid.tile_fill
 
     @property
     def padded(self) -> tuple[Size, Size, Size]:
@@ -251,7 +255,20 @@ class Systolic(Shown):
 
         return run_array(self, a, b, overlapped)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"systolic({self.m}, {self.n}, {self.k}, rows={self.rows}, cols={self.cols}, dataflow={self.dataflow!r})"
+
+    @property
+    def headline(self) -> str:
+        return f"{number(self.cycles)} cycles"
+
+    def comments(self) -> list[str]:
+        last = f"{number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} with the drain"
+        used = f"{part_of_all(self.utilisation)} of the cells' cycles used"
+        return [f"{last}; {counted(self.folds, 'fold')}; {used}"]
+
+    def working(self) -> list[str]:
         """The cycles with their working.
 
         >>> from perfmodel import systolic
@@ -265,30 +282,6 @@ class Systolic(Shown):
           utilisation  32768 useful of 33664 cells and cycles = 97 %
           reuse        8 multiply-adds an element read
         """
-        from perfmodel.mechanisms.systolic_words import explained
+        from perfmodel.mechanisms.systolic_words import worked
 
-        return explained(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Sizes and counts as plain data.
-
-        >>> from perfmodel import systolic
-        >>> systolic(8, 8, 512).to_dict()["cycles"]
-        526
-        """
-        names = """
-            m n k rows cols dataflow folds load_cycles stream_cycles drain_cycles cycles cycles_with_drain
-            cycles_overlapped macs utilisation padding_fill padded elements_read elements_written reuse
-        """
-        return plain_dict({name: getattr(self, name) for name in names.split()})
-
-    @property
-    def _written(self) -> str:
-        return f"systolic({self.m}, {self.n}, {self.k}, rows={self.rows}, cols={self.cols}, dataflow={self.dataflow!r})"
-
-    def __repr__(self) -> str:
-        folds = counted(self.folds, "fold")
-        return (
-            f"{self._written}\n# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} "
-            f"with the drain; {folds}; {part_of_all(self.utilisation)} of the cells' cycles used"
-        )
+        return worked(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.expressions import size
-from perfmodel.mechanisms.results import chosen
+from perfmodel.mechanisms.given_values import chosen
 from perfmodel.mechanisms.systolic_arrays import Systolic
 
 DATAFLOWS = ("output", "weight")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import CapacityError, DimensionError, brief
-from perfmodel.mechanisms.results import Shown, concrete, number
-from perfmodel.showing import Text, plain_dict
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import concrete
+from perfmodel.mechanisms.wording import number
 
 if TYPE_CHECKING:
     from perfmodel.mechanisms.systolic_arrays import Systolic
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 MOST_CYCLES = 2**16
 
 
-@dataclass(frozen=True, eq=False)
-class SystolicRun(Shown):
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class SystolicRun(Answer):
     """What a run of the array counted, and the product that it made.
 
     ``finished[i, j]`` is the cycle (the first is 1) that ends with C[i, j] complete; ``active`` has the useful
@@ -50,7 +51,15 @@ class SystolicRun(Shown):
         """
         return sum(self.active)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"run of {self.array.made}"
+
+    def comments(self) -> list[str]:
+        last = f"{number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} with the drain"
+        return [f"{last}; {number(self.macs)} multiply-adds, {number(max(self.active))} at most in a cycle"]
+
+    def working(self) -> list[str]:
         """Useful multiply-adds cycle by cycle.
 
         >>> from perfmodel import systolic
@@ -58,36 +67,15 @@ class SystolicRun(Shown):
         run of systolic(2, 2, 2, rows=2, cols=2, dataflow='output')
           active cells by cycle: 1 3 3 1
         """
-        return Text(f"{self._written}\n  active cells by cycle: {' '.join(map(str, self.active))}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts as plain data.
-
-        >>> from perfmodel import systolic
-        >>> systolic(2, 2, 2, rows=2, cols=2).run().to_dict()["cycles"]
-        4
-        """
-        names = "cycles cycles_with_drain macs active elements_read elements_written"
-        found = {name: getattr(self, name) for name in names.split()}
-        return plain_dict({**found, "values": self.values.tolist(), "finished": self.finished.tolist()})
+        return [f"active cells by cycle: {' '.join(map(str, self.active))}"]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SystolicRun):
             return NotImplemented
-        return self.array == other.array and self.to_dict() == other.to_dict()
+        return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.array, self.active))
-
-    @property
-    def _written(self) -> str:
-        return f"run of {repr(self.array).splitlines()[0]}"
-
-    def __repr__(self) -> str:
-        return (
-            f"{self._written}\n# {number(self.cycles)} cycles to the last multiply, {number(self.cycles_with_drain)} "
-            f"with the drain; {number(self.macs)} multiply-adds, {number(max(self.active))} at most in a cycle"
-        )
 
 
 def run_array(array: Systolic, a: Any = None, b: Any = None, overlapped: bool = False) -> SystolicRun:

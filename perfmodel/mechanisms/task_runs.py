@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.errors import LabelError, brief
-from perfmodel.mechanisms.answering import whole
+from perfmodel.mechanisms.given_values import whole
 from perfmodel.mechanisms.timelines import Span, Timeline, checked
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError, LabelError, brief, did_you_mean, listed
-from perfmodel.expressions import Size, ceil_div, product, remainder, size
+from perfmodel.expressions import Size, ceil_div, product, remainder, share, size
 from perfmodel.graph.kernel_counts import KernelCount
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.results import Shown, counted, in_order, part_of_all, share
-from perfmodel.showing import Text, formula, plain_dict
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import in_order
+from perfmodel.mechanisms.wording import counted, part_of_all
+from perfmodel.showing import formula
 
 
 class Side(NamedTuple):
@@ -44,8 +46,8 @@ class Side(NamedTuple):
         return product([self.blocks, self.size])
 
 
-@dataclass(frozen=True)
-class TileGrid(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class TileGrid(Answer):
     """An output cut into tiles, one block each.
 
     >>> from perfmodel import tile_grid
@@ -89,7 +91,20 @@ class TileGrid(Shown):
         """
         return share(product([side.extent for side in self.sides]), product([side.covered for side in self.sides]))
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return self.source
+
+    @property
+    def headline(self) -> str:
+        return counted(self.blocks, "block")
+
+    def comments(self) -> list[str]:
+        counts, covered = [" x ".join(map(formula, found)) for found in (self.counts.values(), self._covered)]
+        total = f"{counts} = " if len(self.sides) > 1 else ""
+        return [f"{total}{self.headline} cover {covered}: {part_of_all(self.tile_fill)} of them is useful"]
+
+    def working(self) -> list[str]:
         """The blocks and the fill with their working.
 
         >>> from perfmodel import tile_grid
@@ -100,23 +115,12 @@ class TileGrid(Shown):
           fill  1025 * 1025 / (1152 * 1152) = 79 %
         """
         lines = [
-            f"  {side.label:4}  ceil({formula(side.extent)} / {formula(side.size)}) = {formula(side.blocks)} "
+            f"{side.label:4}  ceil({formula(side.extent)} / {formula(side.size)}) = {formula(side.blocks)} "
             f"tiles cover {formula(side.covered)}"
             for side in self.sides
         ]
         useful, all_of_it = [" * ".join(map(formula, sizes)) for sizes in (self._extents, self._covered)]
-        fill = f"  fill  {useful} / ({all_of_it}) = {part_of_all(self.tile_fill)}"
-        return Text("\n".join([f"{self.source}: {counted(self.blocks, 'block')}", *lines, fill]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The grid as plain data.
-
-        >>> from perfmodel import tile_grid
-        >>> tile_grid(1024, 1024, tile=128).to_dict()["blocks"]
-        64
-        """
-        sides = [side._asdict() for side in self.sides]
-        return plain_dict({"sides": sides, "blocks": self.blocks, "tile_fill": self.tile_fill})
+        return [*lines, f"fill  {useful} / ({all_of_it}) = {part_of_all(self.tile_fill)}"]
 
     @property
     def _extents(self) -> list[Size]:
@@ -125,12 +129,6 @@ class TileGrid(Shown):
     @property
     def _covered(self) -> list[Size]:
         return [side.covered for side in self.sides]
-
-    def __repr__(self) -> str:
-        counts, covered = [" x ".join(map(formula, found)) for found in (self.counts.values(), self._covered)]
-        total = f"{counts} = " if len(self.sides) > 1 else ""
-        fill = part_of_all(self.tile_fill)
-        return f"{self.source}\n# {total}{counted(self.blocks, 'block')} cover {covered}: {fill} of them is useful"
 
 
 def tile_grid(m: Any, n: Any = None, batch: Any = 1, tile: Any = (256, 128), kernel: str | None = None) -> TileGrid:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Real
 from typing import Any, NamedTuple
 
-from perfmodel.errors import CapacityError, DimensionError, brief
-from perfmodel.mechanisms.results import Shown, in_order, number, part_of_all, plain_number
-from perfmodel.showing import Text, plain_dict
+from perfmodel.errors import CapacityError, DimensionError
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import in_order, positive_number
+from perfmodel.mechanisms.wording import number, part_of_all
 
 MOST_EVENTS = 2**20
-_SHORTEST, _LONGEST = 1e-100, 1e100  # beyond these a sum or a ratio may leave float64
 
 
 class Span(NamedTuple):
@@ -30,8 +28,8 @@ class Span(NamedTuple):
     end: Any
 
 
-@dataclass(frozen=True)
-class Timeline(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Timeline(Answer):
     """What ran where and when, on so many slots.
 
     >>> run_blocks([1] * 5, slots=2)
@@ -81,7 +79,15 @@ class Timeline(Shown):
             ends[span.slot] = max(ends.get(span.slot, 0), span.end)
         return self.makespan - (min(ends.values()) if len(ends) == self.slots else 0)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"timeline of {len(self.spans)} blocks on {self.slots} slots"
+
+    def comments(self) -> list[str]:
+        busy = f"slots are busy {part_of_all(self.fill)} of it; the tail is {number(self.tail)}"
+        return [f"the last ends at {number(self.makespan)}; {busy}"]
+
+    def working(self) -> list[str]:
         """The stays of each slot, in order.
 
         >>> run_blocks([3, 1, 1], slots=2).explain()
@@ -92,24 +98,7 @@ class Timeline(Shown):
         rows: dict[int, list[str]] = {}
         for span in self.spans:
             rows.setdefault(span.slot, []).append(f"block {span.block} from {number(span.start)} to {number(span.end)}")
-        lines = [f"  slot {slot}  {', '.join(found)}" for slot, found in sorted(rows.items())]
-        return Text("\n".join([f"timeline of {len(self.spans)} blocks on {self.slots} slots", *lines]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The stays as plain data.
-
-        >>> run_blocks([2], slots=1).to_dict()["spans"]
-        [{'block': 0, 'slot': 0, 'start': 0, 'end': 2}]
-        """
-        spans = [span._asdict() for span in self.spans]
-        return plain_dict({"slots": self.slots, "makespan": self.makespan, "fill": self.fill, "spans": spans})
-
-    def __repr__(self) -> str:
-        return (
-            f"timeline of {len(self.spans)} blocks on {self.slots} slots\n"
-            f"# the last ends at {number(self.makespan)}; slots are busy {part_of_all(self.fill)} of it; "
-            f"the tail is {number(self.tail)}"
-        )
+        return [f"slot {slot}  {', '.join(found)}" for slot, found in sorted(rows.items())]
 
 
 def run_blocks(durations: Iterable[Any], slots: int) -> Timeline:
@@ -144,11 +133,7 @@ def checked(durations: Iterable[Any]) -> list[Any]:
     >>> checked([1, 2.5])
     [1, 2.5]
     """
-    found = [plain_number(length) for length in _some(durations)]
-    for length in found:
-        plain = isinstance(length, Real | Fraction) and not isinstance(length, bool)
-        if not plain or not _SHORTEST <= length <= _LONGEST:
-            raise DimensionError(f"run: a block lasts {brief(length)}: expected a positive, finite number")
+    found = [positive_number(length, "run: the duration of a block") for length in _some(durations)]
     if not found:
         raise DimensionError("run: no block is given")
     return found

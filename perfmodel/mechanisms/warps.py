@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.errors import DimensionError
-from perfmodel.mechanisms.answering import shortened, whole
+from perfmodel.errors import DimensionError, brief
+from perfmodel.mechanisms.given_values import whole
 
 NAMES = ("t", "lane", "warp", "block", "x", "y", "z")
 _LANES_AT_ONCE = 2**15  # what a core's cache holds a few arrays of
@@ -120,7 +120,7 @@ def launch(threads: Any, warp: Any = 32, block: Any = None, verb: str = "diverge
         return Launch(count, lanes)
     sides = list(block) if isinstance(block, tuple | list) else [block]
     if not 1 <= len(sides) <= 3:
-        raise DimensionError(f"{verb}: block = {shortened(block)}: expected 1 to 3 sizes, such as (32, 8)")
+        raise DimensionError(f"{verb}: block = {brief(block)}: expected 1 to 3 sizes, such as (32, 8)")
     x, y, z = (*(whole(side, "block", verb, 1, 1024) for side in sides), *[1] * (3 - len(sides)))
     size = x * y * z
     if count % size:

@@ -10,19 +10,21 @@ from typing import Any, ClassVar
 from perfmodel.catalogue import Machine
 from perfmodel.catalogue.names import machine_meant
 from perfmodel.errors import DimensionError, MachineError, brief
-from perfmodel.expressions import Size, ceil_div, is_concrete, product, size, total
+from perfmodel.expressions import Size, ceil_div, is_concrete, product, share, size, total
 from perfmodel.graph.programs import Program
-from perfmodel.mechanisms.answering import whole
-from perfmodel.mechanisms.results import Shown, chosen, concrete, counted, number, part_of_all, share
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.given_values import chosen, concrete, whole
 from perfmodel.mechanisms.tile_grids import TileGrid, tile_grid
 from perfmodel.mechanisms.timelines import Timeline, check_events, checked, run_blocks, run_workers
-from perfmodel.showing import Text, formula, plain_dict
+from perfmodel.mechanisms.wording import call, counted, number, part_of_all
+from perfmodel.showing import formula
 
 SCHEDULES = ("static", "dynamic", "stream-k")
+_USUAL = {"resident": 1, "schedule": "static", "busy": 0, "steps": None}
 
 
-@dataclass(frozen=True)
-class Waves(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Waves(Answer):
     """Blocks of equal length on units with so many slots each. Times are in units of one block's time.
 
     >>> from perfmodel import tile_grid, waves
@@ -193,7 +195,23 @@ class Waves(Shown):
         each, more = divmod(self.blocks, self.slots)
         return run_blocks([each + (place < more) for place in range(min(self.slots, self.blocks))], self.free)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        first = f"{self.blocks if self.grid is None else self.grid.made}, units={self.units}"
+        return call("waves", first, {name: getattr(self, name) for name in _USUAL}, _USUAL)
+
+    @property
+    def headline(self) -> str:
+        return f"{counted(self.waves, 'wave')}, {part_of_all(self.wave_fill)} filled"
+
+    def comments(self) -> list[str]:
+        held = f"{counted(self.blocks, 'block')} on {counted(self.free, 'slot')}: {counted(self.waves, 'wave')}"
+        fill = f"wave fill {part_of_all(self.wave_fill)}"
+        if self.grid is not None:
+            fill += f", tile fill {part_of_all(self.tile_fill)}, efficiency {part_of_all(self.efficiency)}"
+        return [f"{held}, the last {part_of_all(self.tail_fill)} full", fill]
+
+    def working(self) -> list[str]:
         """The count with its working.
 
         >>> from perfmodel import waves
@@ -206,51 +224,21 @@ class Waves(Shown):
           fill   120 / (2 * 108) = 56 %
         """
         one = "block" if self.resident == 1 else "blocks"
-        blocks, free = formula(self.blocks), formula(self.free)
+        blocks, free, fill = formula(self.blocks), formula(self.free), part_of_all(self.wave_fill)
         held = f" - {self.busy} held by other work" if self.busy else ""
         lines = [
-            f"{self._written}: {counted(self.waves, 'wave')}, {part_of_all(self.wave_fill)} filled",
-            f"  slots  {formula(self.units)}{held} units x {formula(self.resident)} resident {one} = {free}",
-            f"  waves  ceil({blocks} / {free}) = {formula(ceil_div(self.blocks, self.free))}, "
+            f"slots  {formula(self.units)}{held} units x {formula(self.resident)} resident {one} = {free}",
+            f"waves  ceil({blocks} / {free}) = {formula(ceil_div(self.blocks, self.free))}, "
             f"exactly {number(self.waves_exact)}",
-            f"  tail   {formula(self.tail)} blocks in the last wave: {part_of_all(self.tail_fill)} of the slots",
-            f'  time   {number(self.time_blocks)} block times with the schedule "{self.schedule}"',
-            f"  fill   {blocks} / ({number(self.time_blocks)} * {free}) = {part_of_all(self.wave_fill)}",
+            f"tail   {formula(self.tail)} blocks in the last wave: {part_of_all(self.tail_fill)} of the slots",
+            f'time   {number(self.time_blocks)} block times with the schedule "{self.schedule}"',
+            f"fill   {blocks} / ({number(self.time_blocks)} * {free}) = {fill}",
         ]
         if self.grid is not None:
-            lines += [f"  tiles  {part_of_all(self.tile_fill)} of the tiles is useful: {self.grid.source}"]
-            lines += [f"  both   {part_of_all(self.wave_fill)} * {part_of_all(self.tile_fill)} = "
-                      f"{part_of_all(self.efficiency)}"]  # fmt: skip
-        return Text("\n".join(lines))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts as plain data.
-
-        >>> from perfmodel import waves
-        >>> waves(120, units=108).to_dict()["tail"]
-        12
-        """
-        names = ("blocks units resident schedule busy steps slots waves waves_exact tail tail_fill time_blocks "
-                 "wave_fill tile_fill efficiency")  # fmt: skip
-        return plain_dict({name: getattr(self, name) for name in names.split()})
-
-    @property
-    def _written(self) -> str:
-        given = {"resident": (self.resident, 1), "schedule": (self.schedule, "static"), "busy": (self.busy, 0),
-                 "steps": (self.steps, None)}  # fmt: skip
-        more = "".join(f", {name}={value!r}" for name, (value, usual) in given.items() if value != usual)
-        return f"waves({self.blocks if self.grid is None else self.grid.source}, units={self.units}{more})"
-
-    def __repr__(self) -> str:
-        lines = [
-            self._written,
-            f"# {counted(self.blocks, 'block')} on {counted(self.free, 'slot')}: {counted(self.waves, 'wave')}, "
-            f"the last {part_of_all(self.tail_fill)} full",
-            f"# wave fill {part_of_all(self.wave_fill)}",
-        ]
-        if self.grid is not None:
-            lines[-1] += f", tile fill {part_of_all(self.tile_fill)}, efficiency {part_of_all(self.efficiency)}"
-        return "\n".join(lines)
+            useful = part_of_all(self.tile_fill)
+            lines += [f"tiles  {useful} of the tiles is useful: {self.grid.made}"]
+            lines += [f"both   {fill} * {useful} = {part_of_all(self.efficiency)}"]
+        return lines
 
 
 def waves(

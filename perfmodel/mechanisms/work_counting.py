@@ -12,8 +12,8 @@ from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.nodes import Op
 from perfmodel.graph.programs import Program
 from perfmodel.mechanisms.depths import reduction_depth, tree_depth
-from perfmodel.mechanisms.results import chosen
-from perfmodel.mechanisms.work_spans import Step, WorkSpan, WorkSpanLimits, checked_time
+from perfmodel.mechanisms.given_values import chosen, positive_number
+from perfmodel.mechanisms.work_spans import Step, WorkSpan, WorkSpanLimits
 
 Chain = tuple[Size, tuple[Step, ...]]  # a span, and the ops on it
 
@@ -75,7 +75,7 @@ def work_span_limits(times: Mapping[Any, Any]) -> WorkSpanLimits:
         count = size(processors, "processors")
         if not isinstance(count, int):
             raise DimensionError(f"work_span_limits: processors = {count}: expected a number")
-        pairs.append((count, checked_time(time, f"work_span_limits: the time on {count} processors")))
+        pairs.append((count, positive_number(time, f"work_span_limits: the time on {count} processors")))
     return WorkSpanLimits(tuple(pairs))
 
 
@@ -88,7 +88,7 @@ def _lanes(reduction: Any) -> Size | None:
 
 def _amount(value: Any, what: str) -> Any:
     if isinstance(value, float):
-        return checked_time(value, f"work_span: {what}")
+        return positive_number(value, f"work_span: {what}")
     return size(value, f"work_span: {what}")
 
 

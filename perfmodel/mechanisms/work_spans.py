@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from perfmodel.errors import DimensionError, brief
-from perfmodel.expressions import Size, is_concrete, largest, product, size, total
-from perfmodel.mechanisms.results import Shown, number, plain_number, share
-from perfmodel.showing import Text, plain_dict
+from perfmodel.expressions import Size, is_concrete, largest, product, share, size, total
+from perfmodel.mechanisms.answering import Answer
+from perfmodel.mechanisms.wording import number
 
 
 class Step(NamedTuple):
@@ -26,8 +25,8 @@ class Step(NamedTuple):
     repeat: Size
 
 
-@dataclass(frozen=True)
-class WorkSpan(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class WorkSpan(Answer):
     """Work T1 (the time of one processor) and span Tinf (the time of as many as can be used).
 
     >>> from perfmodel import work_span
@@ -41,7 +40,7 @@ class WorkSpan(Shown):
     work: Any
     span: Any
     path: tuple[Step, ...] = ()
-    made: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
 
     @property
     def parallelism(self) -> Any:
@@ -135,7 +134,19 @@ class WorkSpan(Shown):
         """
         return WorkSpan(self.work * size(times, "times"), self.span, self.path)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return self.source or f"work_span({self.work}, {self.span})"
+
+    @property
+    def headline(self) -> str:
+        return f"parallelism {number(self.parallelism)}"
+
+    def comments(self) -> list[str]:
+        counts = f"work {number(self.work)}, span {number(self.span)}, " if self.source else ""
+        return [f"{counts}{self.headline}"]
+
+    def working(self) -> list[str]:
         """Work, span and the longest chain.
 
         >>> from perfmodel import matmul, work_span
@@ -145,31 +156,12 @@ class WorkSpan(Shown):
           span   11
             matmul    contract  11, 10 of them levels of a tree
         """
-        lines = [f"{self._written}: parallelism {number(self.parallelism)}",
-                 f"  work   {number(self.work)}", f"  span   {number(self.span)}"]  # fmt: skip
+        lines = [f"work   {number(self.work)}", f"span   {number(self.span)}"]
         for step in self.path:
             tree = f", {number(step.levels)} of them levels of a tree" if step.levels != 0 else ""
             times = "" if step.repeat == 1 else f", {number(step.repeat)} times"
-            lines.append(f"    {step.name:9} {step.kind:9} {number(step.depth)}{tree}{times}")
-        return Text("\n".join(lines))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts as plain data.
-
-        >>> from perfmodel import work_span
-        >>> work_span(2048, 8).to_dict()["parallelism"]
-        256.0
-        """
-        path = [step._asdict() for step in self.path]
-        return plain_dict({"work": self.work, "span": self.span, "parallelism": self.parallelism, "path": path})
-
-    @property
-    def _written(self) -> str:
-        return self.made or f"work_span({self.work}, {self.span})"
-
-    def __repr__(self) -> str:
-        counted = f"work {number(self.work)}, span {number(self.span)}, " if self.made else ""
-        return f"{self._written}\n# {counted}parallelism {number(self.parallelism)}"
+            lines.append(f"  {step.name:9} {step.kind:9} {number(step.depth)}{tree}{times}")
+        return lines
 
 
 def _same_kind(other: Any, verb: str) -> None:
@@ -186,8 +178,8 @@ def _sizes(found: WorkSpan, processors: Any) -> tuple[Any, Any]:
     return share(found.work, _processors(processors)), found.span
 
 
-@dataclass(frozen=True)
-class WorkSpanLimits(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class WorkSpanLimits(Answer):
     """What measured times on a greedy scheduler say about work and span.
 
     >>> from perfmodel import work_span_limits
@@ -239,7 +231,16 @@ class WorkSpanLimits(Shown):
         """
         return bool(self.work_least <= self.work_most)
 
-    def explain(self) -> Text:
+    @property
+    def made(self) -> str:
+        return f"work_span_limits({dict(self.times)})"
+
+    def comments(self) -> list[str]:
+        limits = f"work at most {number(self.work_most)}, span at most {number(self.span_most)}"
+        words = "" if self.consistent else ": no such program"
+        return [f"{limits}; greedy schedules need a work of at least {number(self.work_least)}{words}"]
+
+    def working(self) -> list[str]:
         """The three laws with their working.
 
         >>> from perfmodel import work_span_limits
@@ -251,43 +252,9 @@ class WorkSpanLimits(Shown):
           together    no program has these times on a greedy scheduler
         """
         found = "a program can have these times" if self.consistent else "no program has these times"
-        return Text(
-            f"{self._written}\n  work law    T1 <= P T_P: at most {number(self.work_most)}\n"
-            f"  span law    Tinf <= T_P: at most {number(self.span_most)}\n"
-            f"  greedy      T_P <= (T1 - Tinf) / P + Tinf: T1 at least {number(self.work_least)}\n"
-            f"  together    {found} on a greedy scheduler"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The limits as plain data.
-
-        >>> from perfmodel import work_span_limits
-        >>> work_span_limits({4: 80}).to_dict()["work_most"]
-        320
-        """
-        names = "work_most span_most work_least consistent"
-        return plain_dict({"times": dict(self.times), **{name: getattr(self, name) for name in names.split()}})
-
-    @property
-    def _written(self) -> str:
-        return f"work_span_limits({dict(self.times)})"
-
-    def __repr__(self) -> str:
-        words = "" if self.consistent else ": no such program"
-        return (
-            f"{self._written}\n# work at most {number(self.work_most)}, span at most {number(self.span_most)}; greedy "
-            f"schedules need a work of at least {number(self.work_least)}{words}"
-        )
-
-
-def checked_time(value: Any, what: str) -> Any:
-    """A positive number, exact where it is.
-
-    >>> checked_time(80, "T4")
-    80
-    """
-    found = plain_number(value)
-    plain = isinstance(found, int | float | Fraction) and not isinstance(found, bool)
-    if not plain or not 1e-100 <= found <= 1e100:
-        raise DimensionError(f"{what} = {brief(value)}: a positive, finite number was expected")
-    return found
+        return [
+            f"work law    T1 <= P T_P: at most {number(self.work_most)}",
+            f"span law    Tinf <= T_P: at most {number(self.span_most)}",
+            f"greedy      T_P <= (T1 - Tinf) / P + Tinf: T1 at least {number(self.work_least)}",
+            f"together    {found} on a greedy scheduler",
+        ]

@@ -44,10 +44,10 @@ class BlockRun:
         self.stored: set[Any] = set()
         self.corrections = Corrections(tiled, self.operations)
         self.unsettled: set[str] = set()  # made with a maximum that still moves: not what is to be stored
-        self.visits = {need.op.output.tensor.name: tiled.visits(need) for need in tiled.needs}
-        self.stored_visits = {need.op.output.tensor.name: tiled.stored_visits(need.op) for need in tiled.needs}
-        self.added = {need.op.output.tensor.name: tiled.added(need) for need in tiled.needs}
-        self.added_visits = {need.op.output.tensor.name: visits_added(tiled, need) for need in tiled.needs}
+        self.visits = {need.makes: tiled.visits(need) for need in tiled.needs}
+        self.stored_visits = {need.makes: tiled.stored_visits(need.op) for need in tiled.needs}
+        self.added = {need.makes: tiled.added(need) for need in tiled.needs}
+        self.added_visits = {need.makes: visits_added(tiled, need) for need in tiled.needs}
         self.read_visits = {load.tensor.name: tiled.visits_of(load.tensor) for load, _ in tiled.loads()}
 
     def run(self) -> None:
@@ -83,18 +83,18 @@ class BlockRun:
     def _loop(self, loop: Loop, at: Numbers, path: tuple[str, ...]) -> None:
         inside = list(_needs(loop.body))
         around = (*path, loop.label)
-        made = {need.op.output.tensor.name for need in inside}
+        made = {need.makes for need in inside}
         settled, self.unsettled = self.unsettled, self.unsettled | self._moved(loop.label, made)
         active = self.corrections.active
         self.corrections.active = active | self.corrections.within(loop.label, made)
         for need in inside:
             if not self._loops_reduced(need, path):
-                self.chip.pop(need.op.output.tensor.name, None)
+                self.chip.pop(need.makes, None)
         for number in range(int(self.tiled.trips[loop.label].count)):
             here = {**at, loop.label: number}
             for need in inside:
                 if not self._loops_reduced(need, around):
-                    self.chip.pop(need.op.output.tensor.name, None)
+                    self.chip.pop(need.makes, None)
             for load in loop.loads:
                 self._load(load, here, around)
             self._nodes(loop.body, here, around)
@@ -169,7 +169,7 @@ class BlockRun:
 
     def _conclude(self, need: Need, where: Any, at: Numbers, path: tuple[str, ...]) -> None:
         """A spilled sum goes back to memory: the next outer trip reads it again, the last one completes it."""
-        name = need.op.output.tensor.name
+        name = need.makes
         if name in self.tiled.tiling.spill:
             if all(at[label] == self.tiled.trips[label].count - 1 for label in self._loops_reduced(need, path)):
                 self._complete_mean(need, where)
@@ -239,9 +239,9 @@ class BlockRun:
             held[where] = self.rounding.stored(held[where], tensor.format)
 
     def _complete_mean(self, need: Need, where: Any) -> None:
-        if need.op.function != "mean" or need.op.output.tensor.name in self.tiled.updated:
+        if need.op.function != "mean" or need.makes in self.tiled.updated:
             return
-        self.operations["vector"] += divide_mean(need.op, self.chip[need.op.output.tensor.name].values, where)
+        self.operations["vector"] += divide_mean(need.op, self.chip[need.makes].values, where)
 
     def _complete(self, part: tuple[Interval, ...], tensor: Tensor, at: Numbers) -> tuple[slice, ...]:
         """A part as slices; an axis that an inner, finished loop moves is there in full."""

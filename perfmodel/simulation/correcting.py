@@ -29,7 +29,7 @@ class Corrections:
         self.labels = {item.name: item.maximum[0].op.output.tensor.labels for item in tiled.rescalings}
         for item in tiled.rescalings:
             for need, _ in item.sums:
-                self.followed.setdefault(need.op.output.tensor.name, {})[item.name] = None
+                self.followed.setdefault(need.makes, {})[item.name] = None
         self.factors: dict[str, Any] = {}
 
     def within(self, label: str, made: Collection[str]) -> set[str]:
@@ -44,7 +44,7 @@ class Corrections:
         """
         import numpy as np
 
-        name = need.op.output.tensor.name
+        name = need.makes
         if name in self.active:
             self.factors.setdefault(name, np.ones(held.shape))[part] = 1.0
         if visited:

@@ -24,7 +24,7 @@ TYPES = {
     "fp8_e5m2fnuz": "float8_e5m2fnuz", "fp6_e2m3": "float6_e2m3fn", "fp6_e3m2": "float6_e3m2fn",
     "fp4_e2m1": "float4_e2m1fn",
 }  # fmt: skip
-KNOWN = (*FLOATS, *[name for name in INTEGERS if name != "int1"], *SCALED)
+KNOWN = tuple([name for name in (*FLOATS, *INTEGERS, *SCALED) if name not in ("int1", "e8m0")])
 SCALE_EXPONENTS = (-127, 127)  # E8M0: OCP MX specification 1.0, section 5.4.1
 TF32_BITS = 13  # the mantissa bits of fp32 that tf32 lacks
 

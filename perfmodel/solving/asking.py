@@ -78,12 +78,22 @@ class Question:
         """
         programs = given or self.programs
         if self.where is not None:
-            return relation_of(self.where, self.words(programs))
+            return relation_of(self.where, self.words(programs), own=self.sizes)
         if self.chip is None:
             raise SolveError("solve: bound= and fits= ask about a machine: solve(p, 'h100-sxm', n, bound='compute')")
         if self.bound is not None:
             return bound_relation(programs[0], self.chip, self.bound)
         return fits_relation(programs[0], self.chip)
+
+    @property
+    def sizes(self) -> set[str]:
+        """The sizes of the programs, and the unknown.
+
+        >>> from perfmodel import dims, matmul
+        >>> sorted(Question("solve(...)", matmul("n", 8, 8), None, dims("b"), where="n <= b").sizes)
+        ['b', 'n']
+        """
+        return {self.symbol.name, *[each.name for program in self.programs for each in program.symbols]}
 
     def words(self, programs: Sequence[Program]) -> dict[str, Callable[[], Any]]:
         """The words that a comparison may use.

@@ -87,12 +87,12 @@ def solve(
     made = _made(subject, chip, symbol, asked[0], {"bound": bound, "fits": True, "where": where}[asked[0]])
     condition = None if where is None else condition_of(where)
 
-    def alone(each: Any) -> Solution:
+    def alone(each: Any, within: Any) -> Solution:
         question = Question(made, subject, chip, symbol, bound, fits, each, beside)
         return _solved(question, bits, effects, within, isinstance(condition, Joint))
 
     if not isinstance(condition, Joint):
-        return alone(condition)
+        return alone(condition, within)
     return _combined(made, condition, alone, subject, symbol, within)
 
 
@@ -123,17 +123,38 @@ def _solved(asked: Question, bits: str | None, effects: Any, within: Any, joint:
 
 
 def _combined(
-    made: str, condition: Joint, alone: Callable[[Any], Solution], subject: Any, symbol: sympy.Symbol, within: Any
+    made: str, condition: Joint, alone: Callable[[Any, Any], Solution], subject: Any, symbol: sympy.Symbol, within: Any
 ) -> Solution:
     """The solution of several comparisons, each solved alone, among the values asked of."""
-    parts: list[Solution] = []
-    folded(condition, lambda each: parts.append(alone(each)), {"and": tuple, "or": tuple, "not": tuple})
+    leaves: list[Any] = []
+    folded(condition, leaves.append, {"and": tuple, "or": tuple, "not": tuple})
+    plain = [place for place, each in enumerate(leaves) if not _is_searched(each)]
+    known = {place: alone(leaves[place], within) for place in plain}
+    narrow = within if within is not None or not symbol.is_integer else _narrowed(condition, known)
+    rest = {place: alone(each, narrow) for place, each in enumerate(leaves) if place not in known}
+    parts = [(known | rest)[place] for place in range(len(leaves))]
     tried = None if within is None else range_of(within)
     among: Intervals = ((1, None),) if tried is None else ((tried[0], tried[-1]),)
     if isinstance(subject, Program) and symbol.is_integer and all(each.intervals or not each for each in parts):
         among = common(among, where_all(sizes_exist(prepared(subject, symbol)), symbol))
     contiguous = tried is None or (isinstance(tried, range) and tried.step == 1)
     return combined(made, condition, parts, among, None if contiguous else tried)
+
+
+def _is_searched(leaf: Any) -> bool:
+    """Whether a comparison is tried value by value: it holds what is rounded."""
+    return any(sign in str(leaf) for sign in ("%", "//", "ceil", "floor", "Mod"))
+
+
+def _narrowed(condition: Joint, known: dict[int, Solution]) -> tuple[int, int] | None:
+    """The range that the comparisons leave which all have to hold, where it has an end."""
+    found: Intervals = ((1, None),)
+    place = 0  # of a comparison, those inside others counted too
+    for part in condition.parts if condition.join == "and" else ():
+        if not isinstance(part, Joint) and place in known and known[place].intervals:
+            found = common(found, known[place].intervals)
+        place += folded(part, lambda _: 1, dict.fromkeys(("and", "or", "not"), sum))
+    return (found[0][0], found[-1][1]) if found and found[-1][1] is not None else None
 
 
 def _by_formulas(asked: Question, within: Any, joint: bool) -> Solution:
@@ -184,7 +205,7 @@ def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any
     if not isinstance(condition, Joint):
         return found_in(made, relations[0], symbol, within)
 
-    def alone(each: Any) -> Solution:
+    def alone(each: Any, within: Any) -> Solution:
         relation = read(each)
         held = relation.difference.has(symbol)
         return found_in(made, relation, symbol, within) if held else steady(made, relation, symbol)

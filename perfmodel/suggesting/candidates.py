@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, prod
 from typing import Any
 
-from perfmodel.errors import DimensionError, ExpressionError, LabelError, did_you_mean, listed
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, brief, did_you_mean, listed
 
 MOST = 10**7  # combinations
 WITHIN = 0.05  # of a wanted size, unless said
@@ -85,9 +85,10 @@ def _is_list(value: Any) -> bool:
 
 
 def _size(name: str, value: Any) -> int:
-    plain = value.item() if hasattr(value, "item") else value
+    plain = value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+    plain = int(plain) if type(plain) is float and plain.is_integer() else plain
     if type(plain) is not int or not 0 < plain <= 2**40:
-        raise DimensionError(f"suggest: {name} = {value!r}: a size is a positive whole number up to 2^40")
+        raise DimensionError(f"suggest: {name} = {brief(value)}: a size is a positive whole number up to 2^40")
     return plain
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.errors import ExpressionError, listed
+from perfmodel.errors import ExpressionError, PerfModelError, listed
 from perfmodel.estimation.words import RATES
 from perfmodel.expressions import compile_formula
 from perfmodel.expressions.conditions import Names, condition_of, relation_of
+from perfmodel.expressions.parsing import parse_tree
 from perfmodel.expressions.relations import Joint, Relation, folded
 
 _VERB = "suggest"
@@ -52,6 +55,37 @@ def conditions_of(given: Any, sizes: Iterable[str], words: Sequence[Names] = ({}
     return tuple([Condition(str(part), _test(part, names, words)) for part in parts])
 
 
+def named(given: Any, names: Iterable[str]) -> frozenset[str]:
+    """The names that stand in some conditions: as words of a text, symbols of a relation, arguments of a function.
+
+    >>> sorted(named(["h % (8*heads) == 0", lambda k: k > 4], ["h", "heads", "k", "n"]))
+    ['h', 'heads', 'k']
+    """
+    if isinstance(given, _MANY) and not isinstance(given, (Joint, Relation)):
+        return frozenset().union(*[named(each, names) for each in given])
+    if isinstance(given, str):
+        tree = parse_tree(given, f"{_VERB}: where")
+        words = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    elif callable(given) and not hasattr(given, "free_symbols"):
+        words = {name for name in names if takes(given, name)}
+    else:
+        words = {each.name for each in getattr(given, "free_symbols", ())}
+    return frozenset(words & set(names))
+
+
+def takes(given: Callable[..., Any], name: str) -> bool:
+    """Whether a function has an argument of this name, or takes any.
+
+    >>> takes(lambda h, heads: h, "heads"), takes(lambda h: h, "heads")
+    (True, False)
+    """
+    try:
+        known = inspect.signature(given).parameters
+    except (TypeError, ValueError):  # one of C's, that says nothing of its arguments
+        return True
+    return name in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
+
+
 def _called(given: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
     """A function of arrays by name, whose answer is a truth value for each."""
 
@@ -61,10 +95,13 @@ def _called(given: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
         count = len(next(iter(sizes.values())))
         try:
             found = numpy.asarray(given(**sizes))
-        except TypeError as error:
+        except PerfModelError:
+            raise
+        except Exception as error:  # any that a user's function raises
+            said = f"{error}" if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
             raise ExpressionError(
-                f"suggest: where: {error}; the function gets arrays by name: {listed(sizes)}"
-            ) from None
+                f"suggest: where: {said}; the function gets arrays by name: {listed(sizes)}"
+            ) from error
         if found.dtype != bool or found.shape not in ((), (count,)):
             raise ExpressionError(
                 f"suggest: where: the function returned {found.dtype} of shape {found.shape}; expected {count} bools: "

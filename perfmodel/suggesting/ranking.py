@@ -1,4 +1,10 @@
-"""Which candidates are suggested: those worth their distance from what is wanted, and not one beside another."""
+"""Which candidates are suggested: those worth their distance from what is wanted.
+
+The worth of a candidate is the throughput that it has over what is wanted, less half its distance. Candidates rank by
+their worth and, for each factor of two in a size, up to 128, 0.0005 more: of those worth all but the same the aligned
+one comes first, which is whole tiles also where another chip or library takes other tiles. One is passed over only
+where a neighbour that ranks before it, and is no less aligned, is worth the same within a tenth of a per cent.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +15,9 @@ from perfmodel.suggesting.candidates import Grid
 
 PRICE = 0.5  # a size 1 % away is worth it where the throughput rises by more than half a per cent
 ROUND = 5e-4  # a factor of two in a size, up to 128, decides where throughputs are all but equal
+SAME = 1e-3  # of the throughput: what is worth the same
 _MOST_TWOS = 7
-_APART = 20  # suggestions are apart by a part of the range searched
+_APART = 40  # neighbours are as near as a part of the range searched
 _FASTER = 1.001  # on the front: by a tenth of a per cent at least
 
 
@@ -31,45 +38,64 @@ def distances(grid: Grid, sizes: Mapping[str, Any]) -> Any:
     return found
 
 
-def scores(gain: Any, distance: Any, sizes: Mapping[str, Any]) -> Any:
-    """What ranks the candidates: the logarithm of the throughput gained, less the price of the distance.
+def worths(gain: Any, distance: Any) -> Any:
+    """What candidates are worth: the throughput over that of what is wanted, less half the distance.
 
-    Rounder sizes have a little more: they are whole tiles also where another chip or library takes other tiles.
+    >>> worths(1.5, 0.02)
+    1.49
+    """
+    return gain - PRICE * distance
+
+
+def aligned(sizes: Mapping[str, Any]) -> Any:
+    """The factors of two in the sizes, up to 128 in each.
 
     >>> import numpy
-    >>> scores(numpy.array([1.0, 2.0]), numpy.array([0.0, 0.1]), {"n": numpy.array([1, 3])}).round(2)
-    array([0.  , 0.64])
+    >>> aligned({"n": numpy.array([1, 24, 512])})
+    array([0., 3., 7.])
     """
     import numpy
 
-    found = numpy.log(gain) - PRICE * distance
+    found: Any = 0.0
     for values in sizes.values():
-        found = found + ROUND * numpy.log2(numpy.minimum(values & -values, 2**_MOST_TWOS))
+        found = found + numpy.log2(numpy.minimum(values & -values, 2**_MOST_TWOS))
     return found
 
 
-def ranked(grid: Grid, sizes: Mapping[str, Any], score: Any, top: int) -> list[int]:
-    """The places of the best scores, best first, passing over what stands right beside a better one.
+def scores(gain: Any, distance: Any, sizes: Mapping[str, Any]) -> Any:
+    """What ranks the candidates: their worth, and 0.0005 for each factor of two in a size, up to 128.
+
+    >>> import numpy
+    >>> scores(numpy.array([1.0, 1.0]), numpy.array([0.0, 0.1]), {"n": numpy.array([1, 4])})
+    array([1.   , 0.951])
+    """
+    return worths(gain, distance) + ROUND * aligned(sizes)
+
+
+def ranked(grid: Grid, sizes: Mapping[str, Any], gain: Any, distance: Any, top: int) -> list[int]:
+    """The places of the best, best first, without those that a neighbour before them stands for.
+
+    A neighbour stands for what is worth the same and no better aligned.
 
     >>> import numpy
     >>> from perfmodel.suggesting.candidates import grid_of
     >>> grid = grid_of({"n": 1000}, 0.1)
-    >>> ranked(grid, {"n": numpy.array([1000, 1001, 1024])}, numpy.array([1.0, 0.9, 0.8]), 10)
-    [0, 2]
+    >>> ranked(grid, {"n": numpy.array([1000, 1001, 1002])}, numpy.array([1.0, 1.0, 1.1]), numpy.zeros(3), 10)
+    [2, 0]
     """
     import numpy
 
-    spans = {name: max(1, (int(axis[-1]) - int(axis[0])) // (2 * _APART)) for name, axis in grid.axes.items()}
-    left = numpy.argsort(-score, kind="stable")
+    spans = {name: max(1, (int(axis[-1]) - int(axis[0])) // _APART) for name, axis in grid.axes.items()}
+    worth, twos = worths(gain, distance), aligned(sizes)
+    left = numpy.argsort(-scores(gain, distance, sizes), kind="stable")
     chosen: list[int] = []
     while len(left) and len(chosen) < top:
         first = int(left[0])
         chosen.append(first)
-        beside = numpy.ones(len(left), dtype=bool)
+        same = (abs(worth[left] - worth[first]) <= SAME * gain[first]) & (twos[left] <= twos[first])
         for name, span in spans.items():
-            reach = 0 if name in grid.free else span
-            beside &= abs(sizes[name][left] - sizes[name][first]) <= reach
-        left = left[~beside]
+            same &= abs(sizes[name][left] - sizes[name][first]) <= (0 if name in grid.free else span)
+        left = left[~same]
     return chosen
 
 

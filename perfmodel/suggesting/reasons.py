@@ -25,7 +25,7 @@ def reasons(program: Program, sizes: Mapping[str, int], found: Estimate) -> tupl
     >>> reasons(p, {"n": 1792}, estimate(p.at(n=1792), "a100-sxm-80gb"))[0]
     'n = 1792 = 7 x 256, rows of 16-byte pieces'
     """
-    return (*[_quanta(name, size, _row_bytes(program, name, sizes)) for name, size in sizes.items()], *_waves(found))
+    return (*[_quanta(name, size, row_bytes(program, name, sizes)) for name, size in sizes.items()], *_waves(found))
 
 
 def _quanta(name: str, size: int, row_bytes: float | None) -> str:
@@ -37,11 +37,16 @@ def _quanta(name: str, size: int, row_bytes: float | None) -> str:
     return f"{text}, rows of {piece}-byte pieces" if piece else f"{text}, rows that end inside a byte"
 
 
-def _row_bytes(program: Program, name: str, sizes: Mapping[str, int]) -> float | None:
-    """The bytes of the rows that are as long as the size: of the narrowest tensor whose last axis holds it."""
+def row_bytes(program: Program, name: str, sizes: Mapping[str, int]) -> float | None:
+    """The bytes of the rows that are as long as the size: of the narrowest tensor whose last axis holds it.
+
+    >>> from perfmodel import matmul
+    >>> row_bytes(matmul(8, "n", 8), "n", {"n": 100})
+    200.0
+    """
     found = []
     for tensor in program.tensors.values():
-        extent: Any = tensor.axes[-1].extent if tensor.axes else 1
+        extent: Any = tensor.axes[-1].extent if len(tensor.axes) > 1 else 1  # a vector has no rows
         symbols = {each.name for each in getattr(extent, "free_symbols", ())}
         if name in symbols and symbols <= set(sizes):
             length = evaluate(extent, {each: sizes[each] for each in symbols})

@@ -1,27 +1,28 @@
 """``suggest``: sizes near those wanted that suit a chip.
 
-Conditions come first, on arrays of all candidates. What is left is estimated in full; of more than ``FULL``
-candidates, those that rank best in a rough estimate (all effects, at a tile of 128 x 128 that is not searched) are.
+Conditions come first, on arrays of all candidates. What is left is estimated in full; where that were more than
+``FULL`` estimates, on all machines together, those that rank best in a rough estimate (all effects, at a tile of
+128 x 128 that is not searched) are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import protocol as known_protocol
-from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveError, did_you_mean, listed
-from perfmodel.estimation import estimate_many
+from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveError, brief, did_you_mean, listed
+from perfmodel.estimation import prepared
 from perfmodel.estimation.names import names_of
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.estimation.words import COUNTS, FACTS, fact
 from perfmodel.expressions import compile_formula, dimension
 from perfmodel.graph.programs import Program
 from perfmodel.suggesting.candidates import Grid, grid_of
-from perfmodel.suggesting.conditions import Condition, conditions_of
+from perfmodel.suggesting.conditions import Condition, conditions_of, named, takes
 from perfmodel.suggesting.ranking import distances, front, ranked, scores
 from perfmodel.suggesting.suggestions import Asked, Suggestion, Suggestions
 
@@ -47,19 +48,22 @@ def suggest(
     are searched jointly. ``program`` may be a function of the names, which is called with symbols. ``where`` keeps
     candidates, as it asks in ``solve``: comparisons of the sizes, of counts (flops, memory_bytes, ...) and of facts of
     each machine (``"h % (8*heads) == 0 and memory_bytes <= capacity_bytes"``), a function of arrays by name, or
-    several of these.
+    several of these. A name may stand in ``where`` alone.
 
-    Suggestions rank by the throughput gained over what is wanted, less half the distance; a name with several sizes
-    has no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates those are
-    estimated in full that rank best at a tile of 128 x 128. ``SolveError`` where nothing is left, with what each
-    condition leaves; ``LabelError`` for unknown sizes, ``ExpressionError`` for unknown words of a condition.
+    Suggestions rank by their worth, ``gain - distance / 2``: the throughput over that of what is wanted, less half the
+    relative distance, and 0.0005 more for each factor of two in a size, up to 128. One is passed over only where a
+    neighbour (as near as a fortieth of the range) that ranks before it, and has as many factors of two, is worth the
+    same within a thousandth of the throughput. A name with several sizes has no distance, and its middle one stands for
+    it in what is wanted. Of more than 50,000 candidates (on several machines, their share of them) those are estimated
+    in full that rank best at a tile of 128 x 128. ``SolveError`` where nothing is left, with what each condition
+    leaves; ``LabelError`` for unknown sizes, ``ExpressionError`` for unknown words of a condition.
 
     >>> from perfmodel import matmul
     >>> found = suggest(matmul(8192, 50257, 4096), "a100-sxm-80gb", n=50257)
     >>> any(each.sizes == {"n": 50304} for each in found.rows)
     True
     """
-    made = _program(program, wanted)
+    made = _program(program, wanted, named(where, wanted))
     chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if not chips:
         raise PerfModelError("suggest: expected at least one machine: suggest(p, 'h100-sxm', n=50257)")
@@ -72,21 +76,16 @@ def suggest(
     return _found(asked, grid, sizes, top)
 
 
-def _program(given: Any, wanted: Mapping[str, Any]) -> Program:
-    """The program with a symbol for each name that is wanted."""
+def _program(given: Any, wanted: Mapping[str, Any], conditional: Collection[str]) -> Program:
+    """The program with a symbol for each name that is wanted; those that conditions take need not be its own."""
     if isinstance(given, Program):
-        program = with_symbols(given, wanted, "suggest")
+        program = with_symbols(given, _own(given, wanted, conditional), "suggest")
     elif callable(given):
-        try:
-            program = given(**{name: dimension(name) for name in wanted})
-        except TypeError as error:
-            raise ExpressionError(
-                f"suggest: {getattr(given, '__name__', given)}({', '.join(wanted)}): {error}"
-            ) from None
+        program = _called(given, [name for name in wanted if name not in conditional or takes(given, name)])
     else:
         program = given
     if not isinstance(program, Program):
-        raise PerfModelError(f"suggest: expected a program, or a function that makes one, got {program!r}")
+        raise PerfModelError(f"suggest: expected a program, or a function that makes one, got {brief(program)}")
     symbols = [each.name for each in program.symbols]
     missing = [name for name in symbols if name not in wanted]
     if missing:
@@ -95,6 +94,25 @@ def _program(given: Any, wanted: Mapping[str, Any]) -> Program:
             f"suggest: {listed(missing)} of {program.name} has no size{near}; want one, or bind it by at()"
         )
     return program
+
+
+def _own(program: Program, wanted: Iterable[str], conditional: Collection[str]) -> list[str]:
+    """The names that are the program's, or have to be."""
+    known = {*[each.name for each in program.symbols], *program.labels}
+    return [name for name in wanted if name in known or name not in conditional]
+
+
+def _called(make: Callable[..., Any], names: list[str]) -> Any:
+    """What a function makes of a symbol for each name."""
+    said = f"suggest: {getattr(make, '__name__', brief(make))}({', '.join(names)})"
+    try:
+        return make(**{name: dimension(name) for name in names})
+    except PerfModelError:
+        raise
+    except TypeError as error:
+        raise ExpressionError(f"{said}: {error}") from None
+    except Exception as error:  # any that a user's function raises
+        raise PerfModelError(f"{said}: {type(error).__name__}: {error}") from error
 
 
 def _words(program: Program, chip: Machine, wanted: Iterable[str]) -> dict[str, Callable[[], Any]]:
@@ -130,11 +148,11 @@ def _alone(grid: Grid, condition: Condition) -> str:
 def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggestions:
     import numpy
 
-    allowed = len(next(iter(sizes.values())))
+    allowed, most = len(next(iter(sizes.values()))), max(1, FULL // len(asked.machines))
     wanted = _worth(asked, {name: numpy.array([size]) for name, size in grid.wanted.items()})
-    if allowed > FULL:
+    if allowed > most:
         rough = scores(_gains(_worth(asked, sizes, _ROUGH_TILE), wanted), distances(grid, sizes), sizes)
-        kept = numpy.sort(numpy.argpartition(-rough, FULL)[:FULL])
+        kept = numpy.sort(numpy.argpartition(-rough, most)[:most])
         sizes = {name: values[kept] for name, values in sizes.items()}
     worth = _worth(asked, sizes)
     gain, distance = _gains(worth, wanted), distances(grid, sizes)
@@ -147,7 +165,7 @@ def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggest
 
     base = Suggestion(dict(grid.wanted), tuple([float(each[0]) for each in wanted["times"]]), int(wanted["work"][0]),
                       1.0, 0.0, asked, worth["per"])  # fmt: skip
-    rows = [row(place) for place in ranked(grid, sizes, scores(gain, distance, sizes), top)]
+    rows = [row(place) for place in ranked(grid, sizes, gain, distance, top)]
     near, small = [tuple([row(place) for place in front(cost, gain)]) for cost in (distance, worth["work"])]
     return Suggestions(tuple(rows), near, small, base, len(grid), allowed, len(gain), asked)
 
@@ -168,11 +186,10 @@ def _times(asked: Asked, chip: Machine, sizes: Mapping[str, Any], count: int, ti
     import numpy
 
     found = numpy.empty(count)
+    own = [each.name for each in asked.program.symbols]
+    ready = prepared(asked.program, chip, asked.effects, asked.protocol, tile=tile)
     for start in range(0, count, _BLOCK):
-        part = {name: values[start : start + _BLOCK] for name, values in sizes.items()}
-        found[start : start + _BLOCK] = estimate_many(
-            asked.program, chip, part, asked.effects, asked.protocol, tile=tile
-        ).time_s
+        found[start : start + _BLOCK] = ready.at({name: sizes[name][start : start + _BLOCK] for name in own}).time_s
     return found
 
 

@@ -12,6 +12,7 @@ from perfmodel.graph.programs import Program
 from perfmodel.showing import Table, Text, percent, plain_dict, quantity
 from perfmodel.shown import Explained, Shown
 from perfmodel.suggesting.reasons import reasons
+from perfmodel.suggesting.remarks import costless_rows, nothing_better
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Suggestion(Explained):
         'memory'
         """
         asked = self.asked
-        program = asked.program.at(self.sizes)
+        own = {each.name: self.sizes[each.name] for each in asked.program.symbols}
+        program = asked.program.at(own) if own else asked.program
         return tuple([estimate(program, each, asked.effects, protocol=asked.protocol) for each in asked.machines])
 
     @property
@@ -135,7 +137,7 @@ class Suggestions(Shown):
     ``front`` is the one to read. A step of either is a tenth of a per cent of throughput at least.
 
     Best is what is worth its distance: the gain in throughput, less half the relative distance; where that is all but
-    equal, the rounder size. Of sizes right beside each other the better one stands for both.
+    equal, the size with more factors of two. Of neighbours worth the same the one with more of them stands for both.
 
     >>> from perfmodel import matmul, suggest
     >>> found = suggest(matmul(1793, "n", 1793), "a100-sxm-80gb", n=1793)
@@ -161,6 +163,21 @@ class Suggestions(Shown):
         0
         """
         return self.rows[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That nothing is better than what is wanted, and what the estimate has no cost for: rows of odd lengths.
+
+        >>> from perfmodel import gemv, suggest
+        >>> suggest(gemv("n", 4096), "h100-sxm", n=4096).notes
+        ('nothing that is allowed is worth more than what is wanted, which is the first row too',)
+        """
+        asked, sizes = self.asked, self.wanted.sizes
+        found = [costless_rows(asked.program, sizes, chip, asked.effects, asked.protocol) for chip in asked.machines]
+        return (*self._first(), *[text for each in found for text in each])
+
+    def _first(self) -> tuple[str, ...]:
+        return nothing_better(self.wanted.sizes, self.best.sizes, self.allowed - 1)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -208,6 +225,7 @@ class Suggestions(Shown):
             "tried": self.tried,
             "allowed": self.allowed,
             "estimated": self.estimated,
+            "notes": list(self.notes),
         }
 
     def explain(self) -> Text:
@@ -224,6 +242,7 @@ class Suggestions(Shown):
             f"{self.estimated} estimated in full",
             f"  wanted     {_line(self.wanted)}",
             *[f"             {text}" for text in self.wanted.why],
+            *[f"  note       {text}" for text in self.notes],
         ]
         for place, each in enumerate(self.rows, 1):
             lines.append(f"  {place:<10} {_line(each)}")
@@ -234,7 +253,8 @@ class Suggestions(Shown):
         )
 
     def __repr__(self) -> str:
-        return f"suggest({self.asked.program.name}): beside what is wanted (first), best first\n{self._told()!r}"
+        head = f"suggest({self.asked.program.name}): beside what is wanted (first), best first"
+        return "\n".join([head, repr(self._told()), *[f"# {text}" for text in self._first()]])
 
     def _repr_html_(self) -> str:
         """The table of the repr, what was wanted first, and beside each size which quanta it meets."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import PerfModelError, brief
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.digests import NoIdentity, digest
 from perfmodel.sweeping.locking import alone
@@ -36,6 +36,7 @@ def sweep_to(
     effects: Any = "real",
     protocol: Any = None,
     tile: Any = None,
+    schedule: str = "static",
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -44,7 +45,9 @@ def sweep_to(
     """What ``sweep`` returns, written to a folder of Parquet files that ``pandas.read_parquet`` reads as one table.
 
     Memory stays constant. A run that was killed goes on where it was when it is called again, without loss or
-    repetition; the folder appears when all is in it (until then there is ``NAME.partial``, of one run at a time).
+    repetition; the folder appears when all is in it. Until then there is ``NAME.partial``, of one run at a time,
+    which readers of tables would take for one, though it is not whole. Rows stand in the order of ``sweep``, whatever
+    ``block`` is.
     A function is another one where its code changes, or what it closes over or names in modules of your own; an
     object, where what would be pickled of it does. With one that cannot be told from others (it holds an open file) a
     folder that exists is refused. ``PerfModelError`` where the folder holds the answer to another question, or files
@@ -57,11 +60,9 @@ def sweep_to(
     ...     len(list(written.glob("*.parquet"))), int(pandas.read_parquet(written)["flops"].sum())
     (3, 6050)
     """
-    if not isinstance(folder, (str, Path)):
-        raise PerfModelError(f"sweep_to: {folder!r} is no folder; expected a path")
-    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    place = _place(folder)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped, schedule)
     said = _said(asked, checked_block(block))
-    place = Path(folder)
     spans = [(start, min(start + block, len(asked.points))) for start in range(0, len(asked.points), block)]
     parts = _parts(spans, max(1, len(asked.machines)))
     partial = place.with_name(f"{place.name}.partial")
@@ -81,6 +82,12 @@ def sweep_to(
         kept = f"what is whole is kept in {partial}: call again to go on" if partial.exists() else "nothing is written"
         raise PerfModelError(f"sweep_to: {error}; {kept}") from error
     return place
+
+
+def _place(folder: Any) -> Path:
+    if not isinstance(folder, (str, Path)) or Path(folder).name in ("", "..") or "\0" in str(folder):
+        raise PerfModelError(f"sweep_to: {brief(folder)} is no folder; expected a path that ends in a name")
+    return Path(folder)
 
 
 def _parts(spans: list[tuple[int, int]], each: int) -> dict[str, int]:

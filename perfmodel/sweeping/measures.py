@@ -28,6 +28,8 @@ class _Asked(Protocol):
     def protocol(self) -> Any: ...
     @property
     def tile(self) -> Any: ...
+    @property
+    def schedule(self) -> str: ...
 
 
 TIMES = (
@@ -148,7 +150,7 @@ def _columns(
         found |= {name: _counted(each, sizes, count) for name, each in zip(_FRACTIONS, at_peak, strict=True)}
     if chip is not None and set(metrics) & set(TIMES):
         ready = _ready if sizes else prepared  # a program with sizes comes again, block after block
-        timed = ready(program, chip, asked.effects, asked.protocol, tile=asked.tile).at(sizes)
+        timed = ready(program, chip, asked.effects, asked.protocol, tile=asked.tile, schedule=asked.schedule).at(sizes)
         found |= {name: _timed(name, timed, found, count) for name in metrics if name in TIMES[:1] + TIMES[2:]}
         if "ideal_time_s" in metrics:
             found["ideal_time_s"] = _filled(ready(program, chip, "ideal").at(sizes).time_s, count)

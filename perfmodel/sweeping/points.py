@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from perfmodel.errors import DimensionError, LabelError, PerfModelError
+from perfmodel.errors import DimensionError, LabelError, PerfModelError, brief
 
 MOST_POINTS = 2**53
 
@@ -58,6 +58,15 @@ class Points:
             return {}
         return dict(zip(self.names, self.values, strict=True))
 
+    def sized(self, but: Iterable[str] = ()) -> Points:
+        """The points with whole numbers where whole floats stand, exactly; not those of some names.
+
+        >>> points_of({"n": [64.0, 65.0], "m": [0.5]}).sized().values
+        (array([64, 65]), (0.5,))
+        """
+        pairs = zip(self.names, self.values, strict=True)
+        return replace(self, values=tuple([values if name in but else _sizes(values) for name, values in pairs]))
+
     def part(self, start: int, stop: int) -> Points:
         """The points from start to stop alone.
 
@@ -67,6 +76,26 @@ class Points:
         block = self.block(start, stop)
         values = tuple([each if hasattr(each, "dtype") else tuple(each) for each in block.values()])
         return Points(self.names, values, zipped=True)
+
+
+def is_size(value: Any) -> bool:
+    """Whether a value is a whole number: an int, or a float that is whole and told apart from its neighbours.
+
+    >>> is_size(64), is_size(64.0), is_size(64.5), is_size(2.0**60), is_size(True)
+    (True, True, False, False, False)
+    """
+    if type(value) is int:
+        return abs(value) < 2**63
+    return type(value) is float and abs(value) <= MOST_POINTS and value.is_integer()
+
+
+def _sizes(values: Any) -> Any:
+    """An array of whole numbers, where all of a tuple are sizes."""
+    import numpy
+
+    if not isinstance(values, tuple) or not all(is_size(each) for each in values):
+        return values
+    return numpy.array([int(each) for each in values], dtype="int64")
 
 
 def _slice(values: Any, start: int, stop: int) -> Any:
@@ -91,11 +120,15 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     16130
     """
     if hasattr(given, "columns") and hasattr(given, "iloc"):
-        given, zipped = {str(name): given[name].to_numpy() for name in given.columns}, True
-    if not isinstance(given, Mapping):
-        raise PerfModelError(f"sweep: expected a mapping such as {{'n': range(8, 64)}} or a DataFrame, got {given!r}")
-    names = tuple([_name(key) for key in given])
-    values = tuple([_sequence(name, each) for name, each in zip(names, given.values(), strict=True)])
+        names = _names([str(name) for name in given.columns])
+        columns, zipped = [given.iloc[:, place].to_numpy() for place in range(len(names))], True
+    elif isinstance(given, Mapping):
+        names, columns = _names(given), list(given.values())
+    else:
+        raise PerfModelError(
+            f"sweep: points = {brief(given)}: expected a mapping such as {{'n': range(8, 64)}}, or a DataFrame"
+        )
+    values = tuple([_sequence(name, each) for name, each in zip(names, columns, strict=True)])
     if zipped and len({len(each) for each in values}) > 1:
         lengths = ", ".join(f"{name} has {len(each)}" for name, each in zip(names, values, strict=True))
         raise DimensionError(f"sweep: zipped axes are of one length: {lengths}")
@@ -105,11 +138,15 @@ def points_of(given: Any, zipped: bool = False) -> Points:
     return found
 
 
-def _name(key: Any) -> str:
-    name = getattr(key, "name", key)
-    if not isinstance(name, str):
-        raise LabelError(f"sweep: axes are named by text or symbols, got {key!r}")
-    return name
+def _names(keys: Iterable[Any]) -> tuple[str, ...]:
+    """The names of axes or columns, each once: text and a symbol of one name are one name."""
+    names = [getattr(key, "name", key) for key in keys]
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise LabelError(f"sweep: axes are named by text or symbols, got {brief(name)}")
+        if name in names[:place]:
+            raise LabelError(f"sweep: {name!r} is there twice: each name has one axis, or column")
+    return tuple(names)
 
 
 def _sequence(name: str, values: Any) -> Any:

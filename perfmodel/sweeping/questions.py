@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from perfmodel.catalogue import Machine
-from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError
+from perfmodel.errors import DimensionError, ExpressionError, LabelError, PerfModelError, brief
 from perfmodel.estimation.many import BOUNDS
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.graph.programs import Program
+from perfmodel.sweeping.column_names import column_of
 from perfmodel.sweeping.measures import columns_of, joined
-from perfmodel.sweeping.points import Points
+from perfmodel.sweeping.points import Points, is_size
 from perfmodel.transforms import cast
 
 DTYPE, TRANSFORM, MACHINE = "dtype", "transform", "machine"
@@ -39,6 +40,7 @@ class Question:
     effects: Any = "real"
     protocol: Any = None
     tile: Any = None
+    schedule: str = "static"
 
     def __len__(self) -> int:
         return len(self.points) * max(1, len(self.machines))
@@ -81,9 +83,10 @@ class Question:
         return pandas.DataFrame(columns | made, copy=False)
 
     def answer(self, start: int, stop: int) -> dict[str, Any]:
-        """The columns for the points from start to stop as arrays; with several machines, one block for each.
+        """The columns for the points from start to stop as arrays: a row a point, or for each machine of a point.
 
-        Machines and bounds are codes, which ``frame`` writes out.
+        The machines of a point stand together, so that the order of rows is that of the points however they are cut
+        into blocks. Machines and bounds are codes, which ``frame`` writes out.
 
         >>> from perfmodel import matmul
         >>> from perfmodel.sweeping.points import points_of
@@ -94,11 +97,9 @@ class Question:
 
         block = self.points.block(start, stop)
         parts = [_answered(self, block, stop - start, each) for each in self.machines or (None,)]
-        return (
-            parts[0]
-            if len(parts) == 1
-            else {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
-        )
+        if len(parts) == 1:
+            return parts[0]
+        return {name: numpy.stack([part[name] for part in parts], axis=1).reshape(-1) for name in parts[0]}
 
 
 def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine | None) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def _answered(asked: Question, block: dict[str, Any], count: int, chip: Machine 
     shown = {name: _shown(values) for name, values in block.items()}
     codes = "int8" if len(asked.machines) < 128 else "int16"
     machine_column = {} if chip is None else {MACHINE: numpy.full(count, asked.machine_names.index(chip.name), codes)}
-    return shown | machine_column | joined(parts, count)
+    return shown | machine_column | {column_of(name): each for name, each in joined(parts, count).items()}
 
 
 def valued(program: Program, names: Iterable[str]) -> list[str]:
@@ -136,8 +137,8 @@ def _taken(name: str, values: Any, places: Any) -> Any:
         missing = [each for each in values if each is None or each != each]
         if missing:
             raise DimensionError(f"sweep: {name} holds {missing[0]!r}, a missing value; a size is a whole number")
-        bad = next((each for each in values if type(each) is not int), values[0])
-        raise DimensionError(f"sweep: {name} = {bad!r}: a size is a whole number")
+        bad = next((each for each in values if not is_size(each)), values[0])
+        raise DimensionError(f"sweep: {name} = {brief(bad)}: a size is a whole number, and of at most 2^53 as a float")
     return values if places is None else values[places]
 
 
@@ -196,15 +197,25 @@ def _chosen(program: Program, choices: dict[str, Any]) -> Program:
 
 
 def _called(make: Any, named: dict[str, Any], *given: Program) -> Program:
+    """What a function makes at a point; what it raises that is not this library's own names the point."""
     if not callable(make):
-        raise ExpressionError(f"sweep: {make!r} is no function from sizes or a program to a program")
+        raise ExpressionError(f"sweep: {brief(make)} is no function from sizes or a program to a program")
     try:
         found = make(*given, **named)
+    except PerfModelError:
+        raise
     except TypeError as error:
-        raise ExpressionError(f"sweep: {_label(make)}({', '.join(named)}): {error}") from None
+        raise ExpressionError(f"sweep: {_at(make, named)}: {error}") from error
+    except Exception as error:  # any that a user's function raises
+        raise PerfModelError(f"sweep: {_at(make, named)}: {type(error).__name__}: {error}") from error
     if not isinstance(found, Program):
-        raise PerfModelError(f"sweep: {_label(make)} returned {found!r}; expected a program")
+        raise PerfModelError(f"sweep: {_at(make, named)} returned {brief(found)}; expected a program")
     return found
+
+
+def _at(make: Any, named: Mapping[str, Any]) -> str:
+    """A call as it is written."""
+    return f"{_label(make)}({', '.join([f'{name}={brief(_label(value))}' for name, value in named.items()])})"
 
 
 def _label(value: Any) -> Any:

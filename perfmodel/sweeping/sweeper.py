@@ -11,14 +11,16 @@ from typing import Any
 
 from perfmodel.catalogue import Machine, machine
 from perfmodel.effects import protocol as known_protocol
+from perfmodel.effects.stream_k import checked_schedule
 from perfmodel.effects.tiles import checked_tile
-from perfmodel.errors import LabelError, PerfModelError
+from perfmodel.errors import LabelError, PerfModelError, brief
 from perfmodel.estimation.names import names_of
 from perfmodel.graph.programs import Program
+from perfmodel.sweeping.column_names import column_of, quantities_of
 from perfmodel.sweeping.measures import checked_metrics
 from perfmodel.sweeping.points import points_of
 from perfmodel.sweeping.progress import Progress
-from perfmodel.sweeping.questions import MACHINE, Question, symbolic, valued
+from perfmodel.sweeping.questions import DTYPE, MACHINE, TRANSFORM, Question, symbolic, valued
 
 BLOCK = 65_536  # points answered at a time: some tens of megabytes
 MOST_ROWS = 10**8  # of one table in memory
@@ -34,6 +36,7 @@ def sweep(
     effects: Any = "real",
     protocol: Any = None,
     tile: Any = None,
+    schedule: str = "static",
     zipped: bool = False,
     executor: Any = None,
     progress: bool | None = None,
@@ -41,14 +44,19 @@ def sweep(
 ) -> Any:
     """A pandas DataFrame with a row for each point and machine: the point, and the quantities there, in SI units.
 
-    ``points`` maps names to values, whose product is taken (with ``zipped`` they go together), or is a DataFrame of
-    points. A name is a symbol of the program, a label where it holds ints, "dtype" (formats to cast to) or
-    "transform" (functions from program to program). ``subject`` may be a function of the names instead: it is called
-    for each point. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops, bytes,
-    intensity, memory_bytes, footprint_bytes, time_s, ideal_time_s, flops_per_s, bound, tile_m, ...; ``effects``,
-    ``protocol`` and ``tile`` are those of ``estimate`` (``is_least`` says where a work has no known rate, and is left
-    out). ``executor`` is any of ``concurrent.futures`` or with its
-    ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+    Rows stand in the order of the points, the last axis fastest, and at each point in that of the machines, whatever
+    ``block`` and ``executor`` are. ``points`` maps names to values, whose product is taken (with ``zipped`` they go
+    together), or is a DataFrame of points. A name is a symbol of the program, a label where it holds ints, "dtype"
+    (formats to cast to) or "transform" (functions from program to program). ``subject`` may be a function of the names
+    instead: it is called for each point, which takes half a millisecond or more a point, where a program in symbols
+    takes microseconds. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops,
+    bytes, intensity (in the column intensity_flops_per_byte), memory_bytes, footprint_bytes, time_s, ideal_time_s,
+    flops_per_s, bound, tile_m, ...; ``effects``, ``protocol``, ``tile`` and ``schedule`` are those of ``estimate``
+    (``is_least`` says where a work has no known rate, and is left out). ``executor`` is any of ``concurrent.futures``
+    or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+
+    Sizes are whole numbers, as ints or as floats. ``PerfModelError`` for what cannot be asked, with the point at which
+    a function fails.
 
     >>> from perfmodel import matmul
     >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
@@ -56,7 +64,7 @@ def sweep(
     0  64  24576
     1  65  25350
     """
-    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped)
+    asked = question(subject, points, on, metrics, effects, protocol, tile, zipped, schedule)
     if len(asked) > MOST_ROWS:
         raise PerfModelError(f"sweep: {len(asked)} rows are more than memory holds; pm.sweep_to writes them to files")
     shown = Progress(len(asked), progress)
@@ -66,7 +74,8 @@ def sweep(
 def _together(asked: Question, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The columns of all blocks, written as they come; those of the points stay what they are where each is one row."""
     whole = asked.points.columns if len(asked.machines) <= 1 else {}
-    found: dict[str, Any] = {name: values for name, values in whole.items() if name not in asked.metrics}
+    measured = {column_of(name) for name in asked.metrics}
+    found: dict[str, Any] = {name: values for name, values in whole.items() if name not in measured}
     start, kept = 0, set(found)
     for part in parts:
         stop = start + len(next(iter(part.values())))
@@ -96,6 +105,7 @@ def question(
     protocol: Any = None,
     tile: Any = None,
     zipped: bool = False,
+    schedule: str = "static",
 ) -> Question:
     """What is asked, checked: names that the program has, machines and quantities that there are.
 
@@ -106,15 +116,17 @@ def question(
     found = points_of(points, zipped)
     chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if on is not None and not chips:
-        raise PerfModelError(f"sweep: on={on!r} holds no machine; without on= there are counts alone")
+        raise PerfModelError(f"sweep: on={brief(on)} holds no machine; without on= there are counts alone")
     if MACHINE in found.names:
         raise LabelError("sweep: machines are swept by on=[...], not as an axis")
     if isinstance(subject, Program):
         valued(symbolic(subject, found.names), found.names)
+        found = found.sized((DTYPE, TRANSFORM))
     elif not callable(subject):
-        raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {subject!r}")
-    names = checked_metrics(metrics, bool(chips))
-    return Question(subject, found, chips, names, names_of(effects), known_protocol(protocol), checked_tile(tile))
+        raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {brief(subject)}")
+    names = checked_metrics(quantities_of(metrics), bool(chips))
+    how, given = known_protocol(protocol), checked_tile(tile)
+    return Question(subject, found, chips, names, names_of(effects), how, given, checked_schedule(schedule, given))
 
 
 def _several(on: Any) -> list[Any]:
@@ -143,7 +155,7 @@ def checked_block(block: Any) -> int:
     1000
     """
     if type(block) is not int or block < 1:
-        raise PerfModelError(f"sweep: block={block!r}: expected a positive number of points")
+        raise PerfModelError(f"sweep: block={brief(block)}: expected a positive number of points")
     return block
 
 
@@ -165,7 +177,7 @@ def run_spans(
 
 def _run(asked: Question, spans: list[tuple[int, int]], executor: Any) -> Iterator[dict[str, Any]]:
     if executor is not None and not hasattr(executor, "submit"):
-        raise PerfModelError(f"sweep: executor={executor!r} has no submit(); expected one of concurrent.futures")
+        raise PerfModelError(f"sweep: executor={brief(executor)} has no submit(); expected one of concurrent.futures")
     if executor is None:
         for start, stop in spans:
             yield asked.answer(start, stop)
@@ -188,7 +200,7 @@ def _submitted(executor: Any, part: Question, count: int) -> Any:
     try:
         return executor.submit(part.answer, 0, count)
     except RuntimeError as error:  # it is shut down, or a worker of it died
-        raise PerfModelError(f"sweep: executor={executor!r} takes no work: {error}") from error
+        raise PerfModelError(f"sweep: executor={brief(executor)} takes no work: {error}") from error
 
 
 def _result(part: Question, future: Any) -> Any:

@@ -18,7 +18,6 @@ from perfmodel.errors import TransformError
 from perfmodel.graph.nodes import Tensor
 from perfmodel.graph.operands import Scalar
 
-Value: TypeAlias = "Tensor | Scalar | int | float"
 Flows: TypeAlias = "tuple[Tensor | None, ...]"
 
 

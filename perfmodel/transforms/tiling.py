@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from perfmodel.errors import LabelError, TransformError, did_you_mean, listed
+from perfmodel.errors import LabelError, TransformError, brief, did_you_mean, listed
 from perfmodel.expressions import Size, size
 from perfmodel.graph.arguments import is_one_of, names_given
 from perfmodel.graph.cuttings import Cutting
@@ -20,6 +20,7 @@ from perfmodel.graph.tiled import Tiled
 from perfmodel.graph.tilings import OPTIONS, Cut, Tiling
 from perfmodel.transforms.selecting import Only, check_label, checked_program, chosen
 
+_MOST_BUFFERS = 32
 _REDUNDANT = ("allow", "forbid")
 _LEVELS = (  # those of the chips that are known, outermost first
     "infinity-cache", "system-cache", "l3", "l2", "cmem", "l1", "shared", "vmem", "sbuf", "sram", "unified-buffer",
@@ -48,17 +49,17 @@ def tile(
     (``tile(p, m=128, n=128)``) put labels in the grid that a kernel keeps and does not reduce. A tile as large as its
     extent is no loop, and is issued whole (``issued_flops``). Each block asks for what its output tile needs: bytes are
     what blocks request, no cache is assumed. ``spill`` names accumulators that are read and written on each outer trip
-    (and loaded where a later loop reads them), ``buffers=2`` stages inputs twice, ``redundant="forbid"`` refuses ops
-    that several blocks would repeat, and ``capacity_bytes`` refuses a block whose footprint exceeds it. ``atomic``
-    names reduced labels in the grid whose blocks combine in memory a sum, a maximum or a minimum that only leaves the
-    kernel: its identity is written once, and each block reads and writes its part. Formulas in symbols take no tile to
-    be larger than its label, each loop to make two trips or more, and two blocks or more to combine
-    (``p.assumptions``); ``p.at`` is exact at any size. An accumulator is held in its tensor's format: give that another
-    (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider on chip. A second tiling of a kernel at
-    one ``level`` replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those around
-    "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2". A level of one's own chip may
-    have any other name: its tiles stand inside those that there are. Under a mask, tiles without an allowed pair are
-    skipped at every level; where outer tiles cut it, they are counted at given sizes.
+    (and loaded where a later loop reads them), ``buffers=2`` stages inputs twice, 4 in a pipeline of four stages,
+    ``redundant="forbid"`` refuses ops that several blocks would repeat, and ``capacity_bytes`` a block whose footprint
+    exceeds it. ``atomic`` names reduced labels in the grid whose blocks combine in memory a sum, a maximum or a minimum
+    that only leaves the kernel: its identity is written once, and each block reads and writes its part. Formulas in
+    symbols take no tile to be larger than its label, each loop to make two trips or more, and two blocks or more to
+    combine (``p.assumptions``); ``p.at`` is exact at any size. An accumulator is held in its tensor's format: give it
+    another (``out_dtype="fp32"``, ``cast(p, C="fp32")``) where partial sums stay wider on chip. A second tiling of a
+    kernel at one ``level`` replaces the first; at another it nests: "l2" tiles stand around "shared" ones and those
+    around "registers", and ``p.traffic("l2")`` is what the tiles inside ask of those of "l2". A level of one's own chip
+    may have any other name: its tiles stand inside those that there are. Under a mask, tiles without an allowed pair
+    are skipped at every level; where outer tiles cut it, they are counted at given sizes.
 
     >>> from perfmodel import matmul
     >>> p = tile(matmul(4096, 4096, 4096, dtype="fp32"), m=128, n=128)
@@ -103,8 +104,9 @@ def _check_said(grid: Any, stream: Any, level: Any, buffers: Any, spill: Any, re
         raise TransformError(f"tile: level={level!r}: tiles stand inside memory, at {listed(_LEVELS)}{near}")
     if not is_one_of(redundant, _REDUNDANT):
         raise TransformError(f"tile: redundant={redundant!r} is not one of {listed(_REDUNDANT)}")
-    if not isinstance(buffers, int) or isinstance(buffers, bool) or buffers not in (1, 2):
-        raise TransformError(f"tile: buffers={buffers!r}: 1, or 2 where inputs are staged ahead")
+    if not isinstance(buffers, int) or isinstance(buffers, bool) or not 1 <= buffers <= _MOST_BUFFERS:
+        most = f"or up to {_MOST_BUFFERS} where inputs are staged ahead"
+        raise TransformError(f"tile: buffers={brief(buffers)}: 1, {most}")
 
 
 def _sizes(given: Mapping[str, Any], verb: str) -> dict[str, Size]:

@@ -17,7 +17,10 @@ _ON_HOPPER_S = {"DeepGemm": 80e-6}  # without the packing of scales that Blackwe
 _GRACE = 1.7  # of GB200 and GB300
 _XPU_S = 30e-6  # vLLM on Intel's GPUs launches eagerly
 _SCALAR = ("silu_mul", "rope", "rmsnorm", "layernorm")  # of vidur's serving engine
-_PACKED_S = 9e-6  # SGLang's scales for DeepGEMM on Blackwell: packed, transposed and aligned by kernels of their own
+# Rows of the smallest tile of fp8 on B200 and its like, whose tcgen05.mma takes 128 at once (NVIDIA, PTX ISA); products
+# of bf16 come from cuBLAS, which turns few rows into columns.
+_TALL = 128
+_PACKED_S = 8e-6  # SGLang's scales for DeepGEMM on Blackwell: packed, transposed and aligned by kernels of their own
 
 
 def protocol_of(row: Row, chip: Machine | None = None) -> Protocol:
@@ -29,16 +32,17 @@ def protocol_of(row: Row, chip: Machine | None = None) -> Protocol:
     'cold'
     """
     if "L2_flush" in row.flags:
-        return PROTOCOLS["flushed"]
+        return PROTOCOLS.get(f"{row.source}-flushed", PROTOCOLS["flushed"])
     framework = row.extra.get("fw", "").partition("-")[0]
-    scalar = f"{row.source}-scalar" if row.op in _SCALAR else ""
-    base = next((name for name in (scalar, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
+    kind = f"{row.source}-scalar" if row.op in _SCALAR else f"{row.source}-stream" if row.op.startswith("ew_") else ""
+    base = next((name for name in (kind, f"{row.source}-{framework}", row.source) if name in PROTOCOLS), "cold")
     narrow = row.dtype if row.extra.get("quant_in_timing") == "1" else ""
     kernel = row.extra.get("kernel", "")
     capability = float(chip.compute_capability or 0) if chip is not None else 0.0
     grace = chip is not None and chip.name.startswith("gb")
     xpu = chip is not None and chip.vendor == "Intel" and framework == "vllm"
-    return _made(base, framework, narrow, _host_s(framework, narrow, kernel, capability, grace, xpu), capability >= 10)
+    host_s = _host_s(framework, narrow, kernel, capability, grace, xpu)
+    return _made(base, framework, narrow, host_s, capability >= 10, 10 <= capability < 12)
 
 
 def _host_s(framework: str, narrow: str, kernel: str, capability: float, grace: bool, xpu: bool) -> float:
@@ -52,7 +56,7 @@ def _host_s(framework: str, narrow: str, kernel: str, capability: float, grace: 
 
 
 @lru_cache(maxsize=256)
-def _made(base: str, framework: str, narrow: str, host_s: float, blackwell: bool) -> Protocol:
+def _made(base: str, framework: str, narrow: str, host_s: float, blackwell: bool, tall: bool) -> Protocol:
     found = PROTOCOLS[base]
     if host_s:
         found = replace(found, name=f"{found.name}-eager", host_s=host_s)
@@ -63,4 +67,7 @@ def _made(base: str, framework: str, narrow: str, host_s: float, blackwell: bool
         quantizer = replace(quantizer, other_s=_PACKED_S)
     one_copy = framework == "vllm" and narrow != "fp8"
     copies = (1, 1, 1) if one_copy else found.copies
-    return replace(found, name=f"{found.name}-{narrow}", copies=copies, quantizer=quantizer, switching=1.0)
+    rows = _TALL if tall and narrow.startswith("fp8") else found.least_rows
+    return replace(
+        found, name=f"{found.name}-{narrow}", copies=copies, quantizer=quantizer, switching=1.0, least_rows=rows
+    )

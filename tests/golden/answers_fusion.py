@@ -6,14 +6,9 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import MANY, attained, bytes_of, figures, per, stored, streaming
+from golden.tools import MANY, accesses, attained, bytes_of, figures, per, stored, streaming
 
 N = pm.dims("n")
-
-
-def _accesses(program: pm.Program) -> Any:
-    """Elements read and written for each of the n elements of a vector."""
-    return per(program.elements_read + program.elements_written, N)
 
 
 def _removed_pct(before: Any, after: Any) -> float:
@@ -28,9 +23,9 @@ def sine_and_cosine(given: Inputs) -> dict[str, Any]:
         "kernels": len(p.kernels),
         "reads_unfused": per(p.elements_read, N),
         "writes_unfused": per(p.elements_written, N),
-        "total_unfused": _accesses(p),
-        "total_fused": _accesses(fused),
-        "speedup": _accesses(p) / _accesses(fused),
+        "total_unfused": accesses(p),
+        "total_fused": accesses(fused),
+        "speedup": accesses(p) / accesses(fused),
     }
 
 
@@ -51,9 +46,9 @@ def relu_of_affine(given: Inputs) -> dict[str, Any]:
     fused = pm.fuse(p)
     return {
         "kernels": len(p.kernels),
-        "unfused": _accesses(p),
-        "fused": _accesses(fused),
-        "speedup": _accesses(p) / _accesses(fused),
+        "unfused": accesses(p),
+        "fused": accesses(fused),
+        "speedup": accesses(p) / accesses(fused),
     }
 
 
@@ -61,14 +56,14 @@ def relu_of_affine(given: Inputs) -> dict[str, Any]:
 def two_cosines(given: Inputs) -> dict[str, Any]:
     p = pm.elementwise("cos(cos(x))", N)
     fused = pm.fuse(p)
-    return {"unfused": _accesses(p), "fused": _accesses(fused), "speedup": _accesses(p) / _accesses(fused)}
+    return {"unfused": accesses(p), "fused": accesses(fused), "speedup": accesses(p) / accesses(fused)}
 
 
 @answers("s2-4.1-fuse-E")
 def three_loops_or_one(given: Inputs) -> dict[str, Any]:
     p = pm.elementwise("D + (A + B)*C", N, dtype="fp32")
     fused = pm.fuse(p)
-    unfused_ops, fused_ops = [per(item.flops, N) / _accesses(item) for item in (p, fused)]
+    unfused_ops, fused_ops = [per(item.flops, N) / accesses(item) for item in (p, fused)]
     return {
         "unfused": unfused_ops,
         "fused": fused_ops,

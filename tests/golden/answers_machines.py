@@ -9,39 +9,38 @@ from golden.registry import Inputs, answers
 from golden.tools import KIB, chip
 
 
-def _of_units(units: float, rate: float, clock: float) -> pm.Machine:
+def _of_units(units: Any, rate: Any, clock: Any) -> pm.Machine:
     """A machine of which only units, FLOP a clock and unit, and clock matter."""
     return pm.Machine(units=units, rate_per_clock=rate, clock_hz=clock, bandwidth_bytes_per_s=1e12)
 
 
-def _two_peaks(matrix: float, vector: float, unit: float = 1.0) -> pm.Machine:
-    peaks = {"matrix bf16": matrix * unit, "vector fp32": vector * unit}
-    return pm.Machine(peak=peaks, bandwidth_bytes_per_s=1e12)
+def _matrix_over_vector(product: str) -> Any:
+    """The matrix unit's 16-bit peak of a chip of the catalogue over that of its fp32 lanes."""
+    return pm.machine(product).peak("fp16", "matrix") / pm.machine(product).peak("fp32", "vector")
 
 
 @answers("s0-2.1-tc-vs-fp32")
 def matrix_over_vector(given: Inputs) -> dict[str, Any]:
-    machine = _two_peaks(given["tc"], given["fp32"])
-    ratio = machine.peak("bf16") / machine.peak("fp32")
+    ratio = _matrix_over_vector("h100-sxm")
     return {"ratio": ratio, "more_than_10": ratio > 10}
 
 
 @answers("s2-2.9-a100-ratio")
 def matrix_over_vector_on_a100(given: Inputs) -> dict[str, Any]:
-    machine = _two_peaks(given["tc"], given["fp"], 1e12)
-    return {"ratio": machine.peak("bf16") / machine.peak("fp32")}
+    return {"ratio": _matrix_over_vector("a100-sxm-80gb")}
 
 
 @answers("s2-2.9-tc-share")
 def share_of_the_matrix_unit(given: Inputs) -> dict[str, Any]:
-    shares = []
-    for key in "vahb":
-        matrix_tflops, vector_tflops = given[key]
-        machine = _two_peaks(matrix_tflops, vector_tflops, 1e12)
-        matrix, vector = machine.peak("bf16"), machine.peak("fp32")
-        shares.append(100 * matrix / (matrix + vector))
-    names = ("v100_pct", "a100_pct", "h100_pct", "b200_pct")
-    return {**dict(zip(names, shares, strict=True)), "list_is_rising": shares == sorted(shares)}
+    """The share of a chip's FLOPs that are its matrix unit's: of both units at once, for as long as each is busy."""
+    products = {"v100": "v100-sxm2-16gb", "a100": "a100-sxm-80gb", "h100": "h100-sxm", "b200": "b200-sxm"}
+    shares = {}
+    for name, product in products.items():
+        chip = pm.machine(product)
+        matrix = pm.workload(flops=chip.peak("fp16", "matrix"), dtype="fp16", unit="matrix")
+        both = pm.sequence(matrix, pm.workload(flops=chip.peak("fp32", "vector"), dtype="fp32", unit="vector"))
+        shares[f"{name}_pct"] = 100 * matrix.flops / both.flops
+    return {**shares, "list_is_rising": list(shares.values()) == sorted(shares.values())}
 
 
 @answers("s0-4-growth")
@@ -112,7 +111,12 @@ def vector_peak_without_fma(given: Inputs) -> dict[str, Any]:
 
 @answers("o-sb-gpu-q6")
 def clock_from_peak(given: Inputs) -> dict[str, Any]:
-    return {"ghz": 80e12 / _of_units(18944, 2, 1e9).peak("fp32")}
+    """The clock at which the lanes of the catalogue's B200 make 80 TFLOP/s."""
+    chip: Any = pm.machine("b200-sxm")
+    clock = pm.reals("clk")
+    lanes = _of_units(chip.units, chip.find_peak("fp32", "vector").rate_per_clock, clock)
+    (crossing,) = pm.solve(lanes.peak("fp32") >= 80e12, clock).values
+    return {"ghz": crossing / 1e9}
 
 
 @answers("o-sb-gpu-tc")

@@ -6,7 +6,7 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import MANY, MIB, attained, bytes_of, elements_of, figures, padded, stored, streaming
+from golden.tools import MANY, MIB, attained, bytes_of, figures, moved, padded, stored, streaming
 
 
 @answers("s2-2.7-ai-*")
@@ -68,8 +68,14 @@ def weights_in_three_formats(given: Inputs) -> dict[str, Any]:
 
 @answers("s2-2.10-accumulators")
 def accumulators(given: Inputs) -> dict[str, Any]:
-    whole, row = [pm.matmul(m, given["N"], 8).elements_written for m in (given["M"], 1)]
-    return {"total": whole, "per_row": row}
+    """What a block holds of its output while k streams by: all of it, or a row."""
+
+    def held(rows: int) -> Any:
+        p = pm.tile(pm.matmul(given["M"], given["N"], "k", dtype="fp32"), m=rows, n=given["N"], stream={"k": 16})
+        sizes = [size for _, role, _, size in p.footprint().rows if role == "accumulator"]
+        return sum(sizes) / pm.format("fp32").bytes_per_element
+
+    return {"total": held(given["M"]), "per_row": held(1)}
 
 
 def adam(parameters: Any, gradients: str = "bf16", kind: str = "adamw") -> pm.Program:
@@ -146,27 +152,35 @@ def launched_threads(given: Inputs) -> dict[str, Any]:
 
 @answers("s0-7-pad-vocab")
 def padded_vocabulary(given: Inputs) -> dict[str, Any]:
-    rows = padded(given["v"], given["m"])
-    before, after = [elements_of(pm.tensor("table", {"v": size, "h": 768})) for size in (given["v"], rows)]
-    return {"padded": rows, "added": rows - given["v"], "growth_pct": 100 * (after / before - 1)}
+    """The product of the output layer with its table of a row a word, and the size that suits a chip of tiles of m."""
+    head = pm.matmul("tokens", given["v"], 768)
+    filled = pm.pad(head, n=given["m"])
+    growth = moved(filled, "B") / moved(head, "B")
+    rows = filled.labels["n"]
+    return {"padded": rows, "added": rows - given["v"], "growth_pct": 100 * (growth - 1)}
 
 
 @answers("s2-2.10-pad")
 def padded_weight_tile(given: Inputs) -> dict[str, Any]:
-    useful, issued = [pm.matmul(1, n, n).macs for n in (given["n"], padded(given["n"], given["A"]))]
-    return {"useful_pct": 100 * useful / issued}
+    filled = pm.pad(pm.matmul(1, given["n"], given["n"]), n=given["A"], k=given["A"])
+    return {"useful_pct": 100 * filled.flops / filled.issued_flops}
 
 
 @answers("H05")
 def width_over_ranks(given: Inputs) -> dict[str, Any]:
+    """A layer whose width is cut over ranks, each of which fills up its part."""
     width, ranks = given["width"], given["tp"]
-    first = padded(pm.ceil_div(width, ranks), 32)
-    second = padded(first, 128)
-    exact = [degree for degree in range(1, 17) if degree * padded(pm.ceil_div(width, degree), 128) == width]
+
+    def on_ranks(degree: int, multiple: int) -> pm.Program:
+        return pm.pad(pm.matmul(1, pm.ceil_div(width, degree), 64, batch=degree), n=multiple)
+
+    whole = pm.matmul(1, width, 64)
+    first, second = [on_ranks(ranks, multiple) for multiple in (32, 128)]
+    exact = [degree for degree in range(1, 17) if on_ranks(degree, 128).issued_flops == whole.flops]
     return {
-        "multiple of 32": first,
-        "multiple of 128": second,
-        "extra over 352": second / first - 1,
-        "extra over 2048/6": second / (width / ranks) - 1,
+        "multiple of 32": first.labels["n"],
+        "multiple of 128": second.labels["n"],
+        "extra over 352": second.issued_flops / first.issued_flops - 1,
+        "extra over 2048/6": second.issued_flops / whole.flops - 1,
         "degrees without padding": len(exact),
     }

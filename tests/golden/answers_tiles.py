@@ -55,14 +55,14 @@ def reads_of_an_element(given: Inputs) -> dict[str, Any]:
 @answers("o-pmpp5-5")
 def copies_of_variables(given: Inputs) -> dict[str, Any]:
     """What each point reads for itself is local, what each block reads once is shared."""
-    p = pm.program(pm.tensor("local", {"i": 1000 * 512}) * pm.tensor("shared", {"one": 1}))
-    launched = pm.tile(p, grid={"i": 512})
-    naive, tiled = [square_tiles(1024, size).elements_read for size in (1, 32)]
-    width = bytes_of(launched.tensors["shared"])
+    p = pm.program(pm.tensor("local", {"block": 1000, "thread": 512}) * pm.tensor("shared", {"one": 1}))
+    launched = pm.tile(p, grid={"block": 1})
+    naive, tiled = [square_tiles(1024, size) for size in (1, 32)]
+    copy = bytes_of(p.tensors["shared"])
     return {
-        "reduction": naive / tiled,
-        "local": moved(launched, "local") / width,
-        "shared": moved(launched, "shared") / width,
+        "reduction": naive.elements_read / tiled.elements_read,
+        "local": moved(launched, "local") / copy,
+        "shared": moved(launched, "shared") / copy,
     }
 
 
@@ -108,16 +108,23 @@ def staged_once_or_twice(given: Inputs) -> dict[str, Any]:
 
 @answers("I01")
 def stages_that_fit(given: Inputs) -> dict[str, Any]:
-    form = stored(given["bytes"])
-    stage, smaller = [held(block_of(*shape, form), "staged") for shape in (figures(given["tile"]), (128, 64, 32))]
-    small_limit, large_limit = given["limit 8.6"], given["limit 8.0"]
+    """A pipeline of so many stages of A and B, in the shared memory that a block may have."""
+
+    def staged(shape: list[int], stages: int) -> Any:
+        return held(block_of(*shape, stored(given["bytes"]), buffers=stages), "staged")
+
+    def most_stages(shape: list[int], limit: Any) -> int:
+        return max(stages for stages in range(1, 9) if staged(shape, stages) <= limit)
+
+    tile, smaller = figures(given["tile"]), [128, 64, 32]
+    large, small = [pm.occupancy(chip, threads=256).limits.shared_bytes_per_block for chip in ("a100-sxm-80gb", "a10")]
     return {
-        "bytes, 4 stages": 4 * stage,
-        "fits A100": 4 * stage <= large_limit,
-        "fits 8.6": 4 * stage <= small_limit,
-        "most stages on 8.6": small_limit // stage,
-        "most stages, 128x64x32": small_limit // smaller,
-        "Triton test over the limit": 110_592 / small_limit - 1,  # asked by the test, as the thread says
+        "bytes, 4 stages": staged(tile, 4),
+        "fits A100": staged(tile, 4) <= large,
+        "fits 8.6": staged(tile, 4) <= small,
+        "most stages on 8.6": most_stages(tile, small),
+        "most stages, 128x64x32": most_stages(smaller, small),
+        "Triton test over the limit": 110_592 / small - 1,  # asked by the test, as the thread says
     }
 
 

@@ -7,20 +7,15 @@ from typing import Any
 
 import perfmodel as pm
 from golden.registry import Inputs, answers
-from golden.tools import FREE, attained, bytes_of, chip, figures, per
+from golden.tools import FREE, accesses, attained, bytes_of, chip, figures
 
 N = pm.dims("n")
-
-
-def _accesses(program: pm.Program) -> Any:
-    """Elements read and written for each of the n elements of a vector."""
-    return per(program.elements_read + program.elements_written, N)
 
 
 def _sigmoids() -> tuple[Any, Any]:
     """Three sigmoids, forward and backward each fused: all values kept, and all made again."""
     kept = pm.fuse(pm.grad(pm.elementwise("sigmoid(sigmoid(sigmoid(x)))", N)))
-    return _accesses(kept), _accesses(pm.recompute(kept))
+    return accesses(kept), accesses(pm.recompute(kept))
 
 
 @answers("s1-2.2.4-recompute")
@@ -34,7 +29,7 @@ def shares_removed(given: Inputs) -> dict[str, Any]:
     found = {}
     for name, text in (("sincos_pct", "sin(x)**2 + cos(x)**2"), ("relu_pct", "relu(x*w + b)")):
         p = pm.elementwise(text, N)
-        found[name] = 100 * (1 - _accesses(pm.fuse(p)) / _accesses(p))
+        found[name] = 100 * (1 - accesses(pm.fuse(p)) / accesses(p))
     stored, recomputed = _sigmoids()
     return {**found, "sigmoid_pct": 100 * (1 - recomputed / stored)}
 

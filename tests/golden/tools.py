@@ -103,3 +103,8 @@ def figures(text: str) -> list[Any]:
     """The numbers in a piece of text, in order: "256x64x32" holds 256, 64 and 32."""
     found = re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", text)
     return [int(item) if item.isdigit() else float(item) for item in found]
+
+
+def accesses(program: pm.Program) -> Any:
+    """Elements read and written for each of the n elements of a vector."""
+    return per(program.elements_read + program.elements_written, pm.dims("n"))
