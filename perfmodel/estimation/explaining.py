@@ -80,8 +80,8 @@ def explained(estimate: Estimate) -> Text:
       work     2 m n k = 268.4 MFLOP ... / 1 TFLOP/s (matrix bf16)  268.4 us  <- bound
       memory   2 ... = 1.573 MB  / 10 GB/s (memory)         157.3 us
       ridge    170.7 FLOP/B against 100: 1.71 times past it
-      left out every effect beyond the roofline: mine lists no units, clock or calibrated constants
-               that they need
+      left out every effect beyond the roofline: mine lists no units, clock, calibrated constants or
+               relative that lends them, which they need
     """
     head = f"{title(estimate.program)} on {estimate.machine.name}: {conclusion(estimate)}"
     general = by_label(estimate.program)
