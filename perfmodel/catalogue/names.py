@@ -22,6 +22,7 @@ from perfmodel.showing import quantity as written
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+_LONGEST_PATH = 400  # characters of a path that a message shows
 _SUFFIX = ".toml"
 
 
@@ -200,14 +201,14 @@ def _spread(chips: list[Machine]) -> str:
 
 def _from_file(path: Path) -> Machine:
     if path.suffix != _SUFFIX:
-        raise MachineError(f"machine: {brief(str(path))}: a data sheet's path ends in {_SUFFIX}")
+        raise MachineError(f"machine: {brief(str(path), _LONGEST_PATH)}: a data sheet's path ends in {_SUFFIX}")
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(LONGEST_SHEET + 1)
     except OSError as error:
-        raise MachineError(f"machine: {brief(str(path))}: {error.strerror or error}") from None
+        raise MachineError(f"machine: {brief(str(path), _LONGEST_PATH)}: {error.strerror or error}") from None
     except ValueError as error:
-        raise MachineError(f"machine: {brief(str(path))}: not text in UTF-8 ({error})") from None
+        raise MachineError(f"machine: {brief(str(path), _LONGEST_PATH)}: not text in UTF-8 ({error})") from None
     return read_machine(text, str(path), name=path.stem, made=f"pm.machine({str(path)!r})")
 
 

@@ -49,7 +49,7 @@ def _touched(index: Affine, terms: Sequence[tuple[Size, Interval]], extent: Size
     first = largest(first, ceil_div(product([-1, offset]), step))
     last = smallest(total([stop, -1]), floor_div(total([extent, -1, product([-1, offset])]), step))
     start, end = [total([product([step, place]), offset]) for place in (first, last)]
-    return Interval.between(start, largest(start, total([end, 1])))
+    return Interval.between(start, largest(start, total([end, 1]))).clipped(extent)
 
 
 def _dense(index: Affine, space: Mapping[str, Interval]) -> bool:
