@@ -1,7 +1,7 @@
 """Alignment: rows that do not start at a multiple of 16 bytes are loaded in narrower pieces, and arrays pad.
 
 The classes that matter are 16 bytes, the widest load of a thread, and 128 bytes, where a row is whole cache lines.
-A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
+A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4, 2 or 1
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
 The engine that feeds the tensor cores of Hopper and of data-centre Blackwell takes rows whose pitch is a multiple of 16
 bytes and no others (CUDA Driver API, cuTensorMapEncodeTiled: globalStrides); kernels for other rows go through
@@ -22,6 +22,7 @@ from perfmodel.effects.shapes import KernelShape
 from perfmodel.mechanisms.aligned_rows import LINE_BYTES, AlignedRow
 
 VECTOR_BYTES = 16
+VECTOR_BITS = 8 * VECTOR_BYTES
 ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
 USUAL_SIDE = 128  # of one whose sheet does not say: v2 to v5p
 SUBLANES = 8
@@ -40,14 +41,7 @@ def load_width(shape: KernelShape) -> Any:
     >>> [round(float(load_width(shape_of(matmul(64, n, 64).counted[0]).numbers())), 2) for n in (64, 4, 3)]
     [1.0, 0.84, 0.59]
     """
-    import numpy
-
-    rows = [shape.k * shape.bits / 8, shape.n * shape.bits / 8]
-    found: Any = 1.0
-    for length in rows:
-        for part in (8, 4, 2):
-            found = numpy.where(length % (2 * part) != 0, numpy.minimum(found, (part / VECTOR_BYTES) ** 0.25), found)
-    return found
+    return (_start_bits(shape) / VECTOR_BITS) ** 0.25
 
 
 def tensor_share(shape: KernelShape, chip: Chip, unit: str = "matrix") -> Any:
@@ -64,8 +58,19 @@ def tensor_share(shape: KernelShape, chip: Chip, unit: str = "matrix") -> Any:
 
     if chip.capability not in WITH_ENGINE or unit != "matrix":
         return 1.0
-    straight = (shape.k * shape.bits % (8 * VECTOR_BYTES) == 0) & (shape.n * shape.bits % (8 * VECTOR_BYTES) == 0)
-    return numpy.where(straight, 1.0, float(THROUGH_REGISTERS))
+    return numpy.where(_start_bits(shape) == VECTOR_BITS, 1.0, float(THROUGH_REGISTERS))
+
+
+def _start_bits(shape: KernelShape) -> Any:
+    """The bits, up to those of the widest load, at whose multiples the rows of A and of B start.
+
+    The lowest bit that is set in either length: both are multiples of it.
+    """
+    import numpy
+
+    lengths = [numpy.asarray(extent % VECTOR_BITS * shape.bits).astype("int64") for extent in (shape.k, shape.n)]
+    either = lengths[0] | lengths[1] | VECTOR_BITS
+    return numpy.maximum(either & -either, 8)  # a byte is the least that is loaded
 
 
 def rows_of(shape: KernelShape) -> tuple[AlignedRow, AlignedRow]:
