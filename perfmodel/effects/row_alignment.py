@@ -1,7 +1,7 @@
 """Alignment: rows that do not start at a multiple of 16 bytes are loaded in narrower pieces, and arrays pad.
 
 The classes that matter are 16 bytes, the widest load of a thread, and 128 bytes, where a row is whole cache lines.
-A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4, 2 or 1
+A GPU loads 16 bytes a thread and instruction where every row starts at a multiple of 16 bytes; else 8, 4 or 2
 (NVIDIA, CUDA Programming Guide, "device memory accesses"; Matrix Multiplication Background User's Guide, table 1).
 The engine that feeds the tensor cores of Hopper and of data-centre Blackwell takes rows whose pitch is a multiple of 16
 bytes and no others (CUDA Driver API, cuTensorMapEncodeTiled: globalStrides); kernels for other rows go through
@@ -25,6 +25,7 @@ VECTOR_BYTES = 16
 VECTOR_BITS = 8 * VECTOR_BYTES
 ARRAY = ("array_rows", "array_columns")  # the figures of a TPU's matrix unit
 USUAL_SIDE = 128  # of one whose sheet does not say: v2 to v5p
+NARROWEST_BITS = 16  # int8 products of DeepBench take no longer where rows start at odd bytes
 SUBLANES = 8
 THROUGH_REGISTERS = Fraction(2, 3)  # what mma.sync reaches of the rate of wgmma
 WITH_ENGINE = ("9.0", "10.0", "10.3")  # compute capabilities whose tensor cores are fed by the engine (TMA)
@@ -70,7 +71,7 @@ def _start_bits(shape: KernelShape) -> Any:
 
     lengths = [numpy.asarray(extent % VECTOR_BITS * shape.bits).astype("int64") for extent in (shape.k, shape.n)]
     either = lengths[0] | lengths[1] | VECTOR_BITS
-    return numpy.maximum(either & -either, 8)  # a byte is the least that is loaded
+    return numpy.maximum(either & -either, NARROWEST_BITS)
 
 
 def rows_of(shape: KernelShape) -> tuple[AlignedRow, AlignedRow]:
