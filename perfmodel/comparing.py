@@ -10,7 +10,7 @@ from typing import Any
 from perfmodel.catalogue import Machine
 from perfmodel.errors import PerfModelError
 from perfmodel.estimation import Estimate, estimate
-from perfmodel.estimation.kernels import ratio
+from perfmodel.estimation.times import ratio
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program

@@ -9,7 +9,8 @@ import sympy
 
 import perfmodel as pm
 from perfmodel.estimation import KernelEstimate
-from perfmodel.estimation.kernels import UNDECIDED, added, longest, ratio
+from perfmodel.estimation.kernels import UNDECIDED
+from perfmodel.estimation.times import added, longest, ratio
 
 MINE = pm.Machine(peak={"matrix bf16": 4e12, "vector bf16": 1e12, "special bf16": 1e11}, bandwidth_bytes_per_s=1e12)
 

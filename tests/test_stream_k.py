@@ -46,7 +46,9 @@ def test_figures_by_hand() -> None:
     assert cuts(216, 28, 108) == 0  # two whole tiles each
     chip = Chip.of(pm.machine(A100))
     fed = chip.constants.feed_bytes_per_clock * chip.clock_hz * 108  # bytes a second of all units
-    assert fix_up_s(120, 28, Tile(256, 128), chip) == 90 * 256 * 128 * (4 + 4) / fed  # fp32 out, and in again
+    moved = 90 * 256 * 128 * (4 + 4) / fed  # fp32 out, and in again
+    assert fix_up_s(120, 28, Tile(256, 128), chip) == chip.constants.split_s + moved  # and what any combination costs
+    assert fix_up_s(216, 28, Tile(256, 128), chip) == 0
 
 
 def test_waves_alone() -> None:

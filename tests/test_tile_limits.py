@@ -62,3 +62,23 @@ def test_a_tile_that_was_found_can_be_given_back() -> None:
     for name in ("h100-sxm", "t4", "mi300x", "arc-pro-b60"):
         found = pm.estimate(P, name)
         assert pm.estimate(P, name, tile=found.tile).time_s == found.time_s
+
+
+def test_k_has_a_step_for_each_split() -> None:
+    """4096 of k are 64 steps of 64: as many splits at most."""
+    assert pm.estimate(P, "h100-sxm", tile=(128, 128, 64)).tile == Tile(128, 128, 64)
+    for program, sizes in ((P, {}), (pm.matmul(4096, 4096, "k"), {"k": [8192, 4096]})):
+        with pytest.raises(pm.DimensionError, match="65 splits of k = 4096, which has 64 steps of 64"):
+            pm.estimate_many(program, "h100-sxm", sizes, tile=(128, 128, 65))
+    with pytest.raises(pm.DimensionError, match="1000000 splits of k = 4096"):
+        pm.estimate(P, "h100-sxm", tile=(128, 128, 10**6))
+
+
+def test_a_tile_that_is_not_used_is_said_to_be() -> None:
+    """A TPU has no tiles here, nor has a softmax."""
+    said = "tile=(128, 128): no kernel of matmul has a tile on tpu-v5e with these effects"
+    assert said in pm.estimate(P, "tpu-v5e", tile=(128, 128)).not_modelled
+    assert any(
+        "no kernel of softmax" in text for text in pm.estimate(pm.softmax(8, 8), "h100-sxm", tile=(64, 64)).not_modelled
+    )
+    assert not any("no kernel" in text for text in pm.estimate(P, "h100-sxm", tile=(128, 128)).not_modelled)

@@ -24,7 +24,7 @@ RANGES: dict[str, tuple[float, float, str, str]] = {
     "sector_bytes": (1, 4096, "bytes", ""),
     "array_rows": (1, 2**16, "cells", ""),
     "array_columns": (1, 2**16, "cells", ""),
-    "tdp_w": (0.01, 10**6, "watts", ""),
+    "tdp_w": (0.01, 50_000, "watts", ""),
     "flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 989.4e12"),
     "sparse_flops_per_s": (10**6, 10**21, "FLOP/s", "; if that is TFLOP/s, write 1979e12"),
     "rate_per_clock": (0.001, 10**9, "FLOP a clock and unit", ""),

@@ -7,8 +7,9 @@ from typing import Any
 
 from perfmodel.effects.shapes import KernelShape
 from perfmodel.effects.stack import Setting, kernel_parts
-from perfmodel.effects.tile_quantization import steps
+from perfmodel.effects.tile_quantization import step_elements, steps
 from perfmodel.effects.tiles import Tile, candidates, picked
+from perfmodel.errors import DimensionError
 
 ROWS_AT_ONCE = 192  # shapes whose candidates are computed together: a dozen arrays of them stay in the cache
 
@@ -25,6 +26,7 @@ def chosen(shape: KernelShape, setting: Setting, given: tuple[int, ...] | None =
     >>> chosen(shape_of(matmul(8, 8192, 8192).counted[0]).numbers(), setting).m
     16
     """
+    _check_splits(shape, given)
     tried = candidates(given, "split-k" in setting.on and not setting.streams)
     found = picked(tried, int(_seconds(shape, tried, setting).argmin()))
     return Tile(int(found.m), int(found.n), int(found.splits))
@@ -46,6 +48,7 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
     """
     import numpy
 
+    _check_splits(shape, given)
     tried = candidates(given, "split-k" in setting.on and not setting.streams)
     if tried.m.size * tried.splits.size == 1:
         return Tile(*[float(column.item()) for column in (tried.m, tried.n, tried.splits)])
@@ -56,6 +59,21 @@ def chosen_many(shape: KernelShape, setting: Setting, given: tuple[int, ...] | N
         found = _seconds(shape.part(which), tried, setting)
         best[which] = found.reshape(len(found), -1).argmin(axis=-1)
     return picked(tried, best)
+
+
+def _check_splits(shape: KernelShape, given: tuple[int, ...] | None) -> None:
+    """A tile that a user fixes has no more splits than k has steps."""
+    import numpy
+
+    splits = 1 if given is None or len(given) < 3 else given[2]
+    if splits > 1:
+        least = float(numpy.min(shape.k))
+        there = int(steps(replace(shape, k=least), Tile(*given[:2]))) if given else 1
+        if splits > there:
+            raise DimensionError(
+                f"estimate: tile={given}: {splits} splits of k = {least:.0f}, which has {there} steps of "
+                f"{step_elements(shape):g}"
+            )
 
 
 def _seconds(shape: KernelShape, tried: Tile, setting: Setting) -> Any:

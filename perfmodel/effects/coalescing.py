@@ -100,6 +100,10 @@ def worded(shape: KernelShape, sector_bytes: float = SECTOR_BYTES) -> str:
         sectors = float(moved_bits(piece, sector_bytes) / piece.times) / (8 * sector_bytes)
         if 8 * sector_bytes * sectors > piece.run:
             start, size = float(aligned_bits(piece, sector_bytes)) / 8, f"{sector_bytes:g} B"
-            each = f"{sectors:,.3g} sectors of {size} each" if sectors >= 1 else f"{1 / sectors:.3g} in {size}"
+            each = (
+                f"{sectors:,.3g} sector{'' if sectors == 1 else 's'} of {size} each"
+                if sectors >= 1
+                else f"{1 / sectors:.3g} in {size}"
+            )
             parts.append(f"{piece.what} in runs of {piece.run / 8:,.6g} B from multiples of {start:g} B: {each}")
     return "; ".join(parts) or "runs fill their sectors"

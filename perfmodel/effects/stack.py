@@ -185,8 +185,8 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
         most = most_blocks(count, chip.units, "wave quantization" in on)
     published = float(peak.flops_per_s)
     rate = chip.issued_rate(peak) if "power" in on else published / chip.units
-    if "alignment" in on:
-        rate = rate * tensor_share(shape, chip, peak.unit)
+    allowed = tensor_share(shape, chip, peak.unit) if "alignment" in on else 1.0
+    rate = rate * allowed
     step = 2 * tile.m * tile.n * step_elements(shape) / rate
     if "operand feed" in on:
         width = load_width(shape) if "alignment" in on else 1.0
@@ -203,7 +203,7 @@ def _contraction_s(shape: KernelShape, tile: Tile, setting: Setting) -> Any:
     if "epilogue" in on:
         found = found + epilogue_s(tile, chip, numpy.ceil(most) if setting.streams else most, shape.out_bits)
     if "power" in on:
-        ideal = shape.work[place] / published
+        ideal = shape.work[place] / (published * allowed)
         found = numpy.maximum(
             found, sustained_s(ideal, chip, setting.protocol.switching, shape.bits, published, peak.unit)
         )

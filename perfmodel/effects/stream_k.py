@@ -3,9 +3,10 @@
     share = ceil(tiles * steps / units) whole steps, where dealing out whole tiles gives ceil(tiles / units) * steps
 
 A share that ends inside a tile cuts it: the unit that comes after writes its partial tile in fp32, and the one that
-began the tile reads it again and adds it up. Counted by bytes, at the rate at which the units are fed from the L2 cache
-(Osama, Merrill, Cecka, Garland and Owens 2023, "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix
-Multiplication on the GPU"). Assumes that units start together, so that nobody waits for the other's partial tile.
+began the tile waits for it, reads it again and adds it up. Counted by bytes, at the rate at which the units are fed
+from the L2 cache, and once by what any combination costs, ``split_s`` of the chip. Partial tiles of one tile are taken
+to be added while others still compute (Osama, Merrill, Cecka, Garland and Owens 2023, "Stream-K: Work-centric Parallel
+Decomposition for Dense Matrix-Matrix Multiplication on the GPU").
 """
 
 from __future__ import annotations
@@ -64,14 +65,19 @@ def cuts(blocks: Any, steps: Any, units: Any) -> Any:
 
 
 def fix_up_s(blocks: Any, steps: Any, tile: Tile, chip: Chip) -> Any:
-    """Seconds of writing and reading the partial tiles.
+    """Seconds of writing, awaiting and reading the partial tiles; none where no tile is cut.
 
     >>> from perfmodel import machine
     >>> chip = Chip.of(machine("a100-sxm-80gb"))
     >>> seconds = fix_up_s(120, 28, Tile(256, 128), chip)
     >>> rate = chip.constants.feed_bytes_per_clock * chip.clock_hz * 108
-    >>> bool(seconds == 90 * 256 * 128 * (4 + 4) / rate), float(fix_up_s(216, 28, Tile(256, 128), chip))
-    (True, 0.0)
+    >>> bool(seconds == chip.constants.split_s + 90 * 256 * 128 * (4 + 4) / rate)
+    True
+    >>> float(fix_up_s(216, 28, Tile(256, 128), chip))
+    0.0
     """
+    import numpy
+
     rate = chip.constants.feed_bytes_per_clock * chip.clock_hz * chip.units
-    return cuts(blocks, steps, chip.units) * (tile.m * tile.n * PARTIAL_BYTES) / rate
+    partial = cuts(blocks, steps, chip.units)
+    return numpy.where(partial > 0, chip.constants.split_s + partial * (tile.m * tile.n * PARTIAL_BYTES) / rate, 0.0)

@@ -65,7 +65,10 @@ def estimate(
         kernels = tuple([_kernel(count, found, names, how, given, dealt) for count in program.counted])
     except OverflowError:
         raise DimensionError(f"estimate: {program.name} on {found.name}: a time beyond what a float holds") from None
-    return Estimate(program, found, kernels, names, _left_out(program, kernels, names, found), how, dealt)
+    left_out = _left_out(program, kernels, names, found)
+    if given is not None and not any(item.real is not None and item.real.tile is not None for item in kernels):
+        left_out += (f"tile={given}: no kernel of {program.name} has a tile on {found.name} with these effects",)
+    return Estimate(program, found, kernels, names, left_out, how, dealt)
 
 
 def _kernel(

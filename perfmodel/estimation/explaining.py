@@ -127,7 +127,7 @@ def _term_row(term: Term, kernel: KernelEstimate, formal: Any, order: list[str])
         amount = quantity(term.amount, unit)  # the formula stands in p.explain()
     rate = quantity(term.rate, f"{unit}/s")
     seconds = quantity(term.seconds, "s") if is_concrete(term.seconds) else formula(term.seconds, order) + " s"
-    mark = "  <- bound" if term.resource == kernel.bottleneck and term.amount != 0 else ""
+    mark = "  <- bound" if term.resource == kernel.ideal_bottleneck and term.amount != 0 else ""
     return (f"  {name:<8} {amount}", f"/ {rate} ({term.resource})", f"{seconds}{mark}")
 
 

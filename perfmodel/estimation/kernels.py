@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import sympy
-
 from perfmodel.effects.roofline import Roofline, Term
-from perfmodel.errors import DimensionError
 from perfmodel.estimation.stacking import Stacked
+from perfmodel.estimation.times import longest, ratio
 from perfmodel.expressions import Size, is_concrete
 from perfmodel.graph.counting import summed
 from perfmodel.graph.kernel_counts import KernelCount
@@ -20,7 +16,6 @@ from perfmodel.shown import Shown
 
 UNDECIDED = "depends"  # the bound of a formula whose symbols have no values yet
 LAUNCH = "launch"  # the bound and the bottleneck of a kernel that mostly starts and ends
-_BEYOND = "beyond what a float holds"
 NEARLY_ONE = 1 - 2**-50  # times that differ by less are equal: each is rounded a few times, by 2^-53
 _COMPUTE = ("matrix", "vector", "special")  # first: compute is the bound where both take as long
 
@@ -192,15 +187,29 @@ class KernelEstimate(Shown):
         >>> [kernel.bottleneck for kernel in estimate(softmax(8, 8), "h100-sxm", effects="ideal").kernels][:3]
         ['hbm', 'hbm', 'hbm']
         """
+        if self.real is None:
+            return self.ideal_bottleneck
+        compute, memory, launch = (self.real.parts.compute_s, self.real.parts.memory_s, self.real.overhead_s)
+        if launch > max(compute, memory):
+            return LAUNCH
+        return self._longest(self._slowest_to_move(memory) if memory * NEARLY_ONE > compute else _COMPUTE)
+
+    @property
+    def ideal_bottleneck(self) -> str:
+        """The resource that takes longest by the roofline alone.
+
+        >>> from perfmodel import estimate, matmul
+        >>> kernel = estimate(matmul(64, 64, 64), "h100-sxm").kernels[0]
+        >>> kernel.bottleneck, kernel.ideal_bottleneck
+        ('launch', 'hbm')
+        """
+        return self._longest((*_COMPUTE, *self._moving))
+
+    def _longest(self, units: tuple[str, ...]) -> str:
+        """The resource of the slowest of some units."""
         seconds = self.unit_seconds()
         if not all(is_concrete(item) for item in seconds.values()):
             return UNDECIDED
-        units = (*_COMPUTE, *self._moving)
-        if self.real is not None:
-            compute, memory, launch = (self.real.parts.compute_s, self.real.parts.memory_s, self.real.overhead_s)
-            if launch > max(compute, memory):
-                return LAUNCH
-            units = self._slowest_to_move(memory) if memory * NEARLY_ONE > compute else _COMPUTE
         known = [name for name in units if name in seconds] or list(seconds)
         most = max([seconds[name] for name in known])
         unit = next(name for name in known if seconds[name] >= most * NEARLY_ONE)
@@ -234,59 +243,3 @@ class KernelEstimate(Shown):
 def _working(term: Term) -> str:
     unit = "" if term.computes else "B"
     return f"{quantity(term.amount, unit)} / {quantity(term.rate, f'{unit}/s')} = {quantity(term.seconds, 's')}"
-
-
-def longest(seconds: Iterable[Any]) -> Any:
-    """The largest of some times: a float, or a ``Max`` where they hold symbols; 0 for none.
-
-    >>> longest([1, 2.5]), longest([])
-    (2.5, 0.0)
-    """
-    found = list(seconds)
-    if all(is_concrete(item) for item in found):
-        return float(max(found, default=0.0))
-    return sympy.Max(*found, evaluate=False) if len(found) > 1 else found[0]
-
-
-def added(seconds: Iterable[Any]) -> Any:
-    """The sum of some times: a float, or a formula.
-
-    >>> added([1, 2.5])
-    3.5
-    """
-    found = list(seconds)
-    if not all(is_concrete(item) for item in found):
-        return sympy.Add(*found)
-    result = float(sum(found))
-    if math.isinf(result):
-        raise DimensionError(f"a time of more than 1e308 s: {_BEYOND}")
-    return result
-
-
-def repeated(seconds: Any, times: Size) -> Any:
-    """The time of so many runs.
-
-    >>> repeated(0.5, 80)
-    40.0
-    """
-    try:
-        return seconds * times
-    except OverflowError:
-        raise DimensionError(f"{seconds} s, {times.bit_length()} bits of times over: {_BEYOND}") from None
-
-
-def ratio(amount: Any, seconds: Any) -> Any:
-    """An amount over a time: a float, or a formula; nan where no part of the work has a known rate.
-
-    >>> ratio(6, 3), ratio(6, 0.0)
-    (2.0, nan)
-    """
-    if not (is_concrete(amount) and is_concrete(seconds)):
-        found = amount / seconds
-        return float(found) if is_concrete(found) else found
-    if seconds == 0:
-        return math.nan
-    try:
-        return float(amount) / float(seconds)
-    except OverflowError:
-        raise DimensionError(f"an amount or a time of more than 1e308: {_BEYOND}") from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import DimensionError, MachineError, listed
-from perfmodel.estimation.kernels import ratio
+from perfmodel.estimation.times import ratio
 from perfmodel.expressions import is_concrete, positive_real
 from perfmodel.showing import Text, percent, plain_dict, quantity
 from perfmodel.shown import Explained

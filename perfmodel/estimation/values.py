@@ -11,7 +11,8 @@ from perfmodel.effects.protocols import COLD, Protocol
 from perfmodel.effects.stream_k import STATIC
 from perfmodel.effects.tiles import Tile
 from perfmodel.estimation import explaining, measuring, resting
-from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE, UNDECIDED, KernelEstimate, added, ratio, repeated
+from perfmodel.estimation.kernels import LAUNCH, NEARLY_ONE, UNDECIDED, KernelEstimate
+from perfmodel.estimation.times import added, ratio, repeated
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Text

@@ -16,6 +16,7 @@ from perfmodel.effects.tile_quantization import steps
 from perfmodel.effects.tiles import Tile
 from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.mechanisms.aligned_rows import LINE_BYTES
+from perfmodel.mechanisms.wording import counted
 from perfmodel.showing import percent, quantity
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _streamed(name: str, blocks: int, taken: int, units: int, unit_name: str) ->
         return f"{int(cuts(blocks, taken, units))} partial tiles are written and read again"
     each = int(share(blocks, taken, units))
     filled = percent(blocks * taken / (each * units))
-    return f"{blocks} blocks of {taken} steps on {units} {unit_name}s: {each} steps each, {filled} full"
+    return f"{counted(blocks, 'block')} of {taken} steps on {units} {unit_name}s: {each} steps each, {filled} full"
 
 
 def _blocks(shape: KernelShape, tile: Tile) -> int:

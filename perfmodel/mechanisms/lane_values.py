@@ -88,7 +88,7 @@ def _checked(tree: ast.expr, depth: int, text: str, what: str) -> int:
         raise ExpressionError(f"{what} = {brief(text)}: nested too deeply")
     if isinstance(tree, ast.Name) and tree.id not in NAMES:
         raise ExpressionError(
-            f"{what} = {brief(text)}: no name {tree.id!r}{did_you_mean(tree.id, NAMES)}; there are {listed(NAMES)}"
+            f"{what} = {brief(text)}: no name {brief(tree.id)}{did_you_mean(tree.id, NAMES)}; there are {listed(NAMES)}"
         )
     inside = [child for child in ast.iter_child_nodes(tree) if isinstance(child, ast.expr)]
     if isinstance(tree, ast.Call):

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import PerfModelError, brief
 from perfmodel.validation.rows import check_columns
+
+_LONGEST_PATH = 400  # characters of a path that a message shows
 
 
 def read_table(given: Any) -> Any:
@@ -37,8 +39,10 @@ def _read(path: Path) -> Any:
             simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
             return pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
     except pandas.errors.ParserWarning:
-        raise PerfModelError(f"validate: {str(path)!r}: rows have more cells than the header has columns") from None
+        raise PerfModelError(
+            f"validate: {brief(str(path), _LONGEST_PATH)}: rows have more cells than the header has columns"
+        ) from None
     except FileNotFoundError:
-        raise PerfModelError(f"validate: no file {str(path)!r}") from None
+        raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}") from None
     except (OSError, UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise PerfModelError(f"validate: {str(path)!r} is not a CSV table: {error}") from None
+        raise PerfModelError(f"validate: {brief(str(path), _LONGEST_PATH)} is not a CSV table: {error}") from None
