@@ -133,14 +133,27 @@ HEADER, ROW = "gpu,op,dtype,m,n,k,time_us\n", "h100-sxm,gemm,bf16,4096,4096,4096
     [
         (HEADER, "no rows"),
         (HEADER.replace(",m,", ",m,m,") + ROW.replace("bf16,", "bf16,8,"), "'m' stands twice"),
-        (HEADER + ROW + ",7\n", "more cells"),
-        (HEADER + ROW + "\n" + ROW + ",7\n", "not a CSV table"),
+        (HEADER + '"' + "x" * 200_000 + '"\n', "not a CSV table"),
     ],
 )
 def test_a_file_that_would_be_misread_is_refused(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(text)
     with pytest.raises(PerfModelError, match=words):
         validate(tmp_path / "in.csv")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_row_with_too_many_cells_is_counted_by_reason(place: int, tmp_path: Path) -> None:
+    """Wherever it stands; the others are estimated, and all are written back, what is too much beside them."""
+    rows = [ROW, ROW, ROW]
+    rows[place] += ",7,8"
+    (tmp_path / "in.csv").write_text(HEADER + "\n".join(rows) + "\n")
+    found = validate(tmp_path / "in.csv")
+    assert (found.rows, found.mapped, found.reasons) == (3, 2, {"cells beyond the header: 2": 1})
+    assert main(["validate", str(tmp_path / "in.csv"), "--out", str(tmp_path / "out.csv")]) == 0
+    back = pd.read_csv(tmp_path / "out.csv")
+    assert back["beyond the header 2"].notna().tolist() == [each == place for each in range(3)]
+    assert back["estimated_us"].isna().tolist() == [each == place for each in range(3)]
 
 
 def test_a_time_that_no_chip_reaches_is_a_reason() -> None:

@@ -17,6 +17,7 @@ from perfmodel.errors import PerfModelError, did_you_mean, listed
 REQUIRED = ("gpu", "op", "dtype", "time_us")
 SIZES = ("batch", "m", "n", "k")
 OPTIONAL = ("source", "extra", "note", *SIZES)
+BEYOND = "beyond the header "  # how the columns are called that hold what a row of a file has too many of
 
 
 class Unmapped(Exception):
@@ -31,6 +32,8 @@ class Unmapped(Exception):
 class Row:
     """One measured time, as text and numbers; ``extra`` and ``flags`` are its remarks taken apart.
 
+    ``surplus`` are the cells that it has beyond the header.
+
     >>> row = Row.read({"gpu": "L4", "op": "gemm", "dtype": "fp32", "m": "8", "time_us": "2.5", "extra": "fw=x;bias=1"})
     >>> row.extra, row.size("m"), row.measured_s
     ({'fw': 'x', 'bias': '1'}, 8, 2.5e-06)
@@ -43,6 +46,7 @@ class Row:
     extra: Mapping[str, str]
     flags: tuple[str, ...]
     cells: Mapping[str, str]
+    surplus: int = 0
 
     @classmethod
     def read(cls, cells: Mapping[str, Any]) -> Row:
@@ -53,7 +57,19 @@ class Row:
         """
         text = {name: _text(cells.get(name)) for name in (*REQUIRED, *OPTIONAL)}
         flags = tuple(part.strip() for part in text["note"].split(";") if part.strip())
-        return cls(text["source"], text["gpu"], text["op"], text["dtype"], dict(_pairs(text["extra"])), flags, text)
+        surplus = len([name for name, cell in cells.items() if name.startswith(BEYOND) and _text(cell)])
+        extra = dict(_pairs(text["extra"]))
+        return cls(text["source"], text["gpu"], text["op"], text["dtype"], extra, flags, text, surplus)
+
+    def check_cells(self) -> None:
+        """``Unmapped`` for a row of a file that has more cells than the header has columns.
+
+        >>> Row.read({"beyond the header 1": "7"}).check_cells()
+        Traceback (most recent call last):
+        perfmodel.validation.rows.Unmapped: cells beyond the header: 1
+        """
+        if self.surplus:
+            raise Unmapped(f"cells beyond the header: {self.surplus}")
 
     @property
     def measured_s(self) -> float:
@@ -112,7 +128,7 @@ def rows_of(frame: Any) -> list[Row]:
     """
     columns = [str(name) for name in frame.columns]
     check_columns(columns)
-    known = {name for name in (*REQUIRED, *OPTIONAL) if name in columns}
+    known = [name for name in columns if name in (*REQUIRED, *OPTIONAL) or name.startswith(BEYOND)]
     cells = {name: frame.iloc[:, columns.index(name)].tolist() for name in known}
     return [Row.read(dict(zip(cells, values, strict=True))) for values in zip(*cells.values(), strict=True)]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 from perfmodel.errors import PerfModelError, brief
-from perfmodel.validation.rows import check_columns
+from perfmodel.validation.rows import BEYOND, check_columns
 
 _LONGEST_PATH = 400  # characters of a path that a message shows
 
@@ -33,16 +33,16 @@ def _read(path: Path) -> Any:
     except ImportError:
         raise PerfModelError("validate: reading a table needs pandas: pip install 'perfmodel[table]'") from None
     try:
-        header = pandas.read_csv(path, dtype=str, keep_default_na=False, header=None, nrows=1)
-        check_columns(header.iloc[0].tolist())  # pandas gives a doubled column another name
-        with catch_warnings():
-            simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
-            return pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
-    except pandas.errors.ParserWarning:
-        raise PerfModelError(
-            f"validate: {brief(str(path), _LONGEST_PATH)}: rows have more cells than the header has columns"
-        ) from None
+        plain = {"dtype": str, "keep_default_na": False, "header": None}
+        header = pandas.read_csv(path, nrows=1, **plain)
+        names = header.iloc[0].tolist()
+        check_columns(names)  # pandas gives a doubled column another name
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            widest = max([len(cells) for cells in csv.reader(lines)], default=0)
+        names += [f"{BEYOND}{number + 1}" for number in range(widest - len(names))]
+        found = pandas.read_csv(path, names=names, index_col=False, **plain)
+        return found.iloc[1:].reset_index(drop=True)  # without the header, which stands in the first row
     except FileNotFoundError:
         raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}") from None
-    except (OSError, UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise PerfModelError(f"validate: {brief(str(path), _LONGEST_PATH)} is not a CSV table: {error}") from None

@@ -53,6 +53,7 @@ def validate(
     groups: dict[Any, list[tuple[int, Case]]] = defaultdict(list)
     for place, row in enumerate(rows):
         try:
+            row.check_cells()
             seconds, case = row.measured_s, case_of(row, named)
         except Unmapped as why:
             answers[place] = Answer(row, reason=str(why))
