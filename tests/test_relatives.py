@@ -47,11 +47,21 @@ def test_constants_of_another_vendor_are_said_to_be_that() -> None:
             assert borrowed(chip)[0] in pm.estimate(pm.matmul(64, 64, 64, dtype="fp32"), chip).caveats
 
 
+def test_a_compute_capability_tells_whose_chip_it_is() -> None:
+    """A sheet of one's own that gives 9.0, and neither vendor nor architecture, is nearest to Hopper."""
+    facts = {each.name: getattr(machine("h100-sxm"), each.name) for each in fields(machine("h100-sxm"))}
+    plain = {"name": "own", "vendor": "", "architecture": "", "memory_type": "", "year": None, "figures": ()}
+    for capability, lender in (("9.0", "h100-sxm"), ("8.0", "a100-sxm-80gb"), ("8.9", "l40s"), ("10.0", "b200-sxm")):
+        found = relative_of(pm.Machine.from_facts(**facts | plain | {"compute_capability": capability}))
+        assert found is not None
+        assert found.name == lender
+
+
 def test_a_vendor_without_constants_borrows_from_the_oldest_of_like_memory() -> None:
     """A maker's first GPU with stacked memory borrows an A100's, one with graphics memory an L40S's; and it is said."""
     h = machine("h100-sxm")
     facts = {each.name: getattr(h, each.name) for each in fields(h)}
-    facts |= {"name": "first", "vendor": "Nobody", "architecture": "One", "figures": ()}
+    facts |= {"name": "first", "vendor": "Nobody", "architecture": "One", "figures": (), "compute_capability": None}
     for memory, lender in (("HBM4", "a100-sxm-80gb"), ("GDDR7", "l40s"), ("LPDDR5", None)):
         chip = pm.Machine.from_facts(**facts | {"memory_type": memory})
         found = relative_of(chip)
