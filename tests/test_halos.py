@@ -122,28 +122,6 @@ def test_taps_that_meet_only_padding_need_nothing() -> None:
     assert evaluated(formula, {n: 1}) == 8 * (1 + 2)
 
 
-@pytest.mark.parametrize("stride", [2, 3])
-def test_places_with_gaps_reach_no_further_than_the_last_on_the_axis(stride: int) -> None:
-    """Places -2, 0, 2 of an axis of 2 touch its first element alone; two windows of the same map need one hull."""
-
-    def program(extent: Size, paddings: tuple[int, ...]) -> pm.Program:
-        seen = pm.tensor("x", {"h": extent}) * 2
-        views = [pm.window(seen, "h", f"o{p}", f"t{p}", 1, stride=stride, padding=p) for p in paddings]
-        return pm.fuse(pm.program(*[pm.exp(reduced("sum", view, view.labels[-1])) for view in views]))
-
-    n = pm.dims("n")
-    for paddings in ((0,), (2,), (2, 0), (3, 1)):
-        formulas = pm.tile(program(n, paddings), stream={"h": 1})
-        for extent in range(2, 9):
-            places = [[at for at in range(-p, extent + p, stride) if 0 <= at < extent] for p in paddings]
-            if not all(places):
-                continue  # a window that lies in padding alone asks for nothing, which no formula says
-            cut = pm.tile(program(extent, paddings), stream={"h": 1})
-            read = max(map(max, places)) + 1 - min(map(min, places))
-            assert (loads(cut)["x"], at_size(loads(formulas), {n: extent})["x"]) == (read, read)
-            assert_counts_as_it_runs(cut, pm.simulate(cut, arrays_of(cut)))
-
-
 # the law
 
 

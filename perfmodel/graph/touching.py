@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from perfmodel.expressions import Size, ceil_div, floor_div, largest, product, smallest, total
+from perfmodel.expressions import Size
 from perfmodel.graph.gaps import Gaps
 from perfmodel.graph.indexing import Affine, Gathered, Index
 from perfmodel.graph.intervals import Interval, Linear, surely_at_least
@@ -29,27 +29,7 @@ def index_interval(index: Index, space: Mapping[str, Interval], extent: Size) ->
     if _dense(index, space):
         return hull
     terms = tuple([(step, space[label]) for label, step in index.terms])
-    hull = _touched(index, terms, extent) or hull
     return Interval(hull.starts, hull.stops, Gaps(terms, index.offset, extent))
-
-
-def _touched(index: Affine, terms: Sequence[tuple[Size, Interval]], extent: Size) -> Interval | None:
-    """From the first element of the axis that lone places touch to the last, where each step leaves a gap.
-
-    >>> from perfmodel.graph.indexing import Affine
-    >>> every_other = Affine((("p", 2),), -2)  # places -2, 0, 2 and 4 of an axis of 4
-    >>> _touched(every_other, [(2, Interval.whole(4))], 4).at({})
-    (0, 3)
-    """
-    (step, places), *taps = terms
-    if places.labels or index.bound or not isinstance(step, int) or any(tap != Interval.whole(1) for _, tap in taps):
-        return None
-    offset = index.offset
-    first, stop = places.at({})
-    first = largest(first, ceil_div(product([-1, offset]), step))
-    last = smallest(total([stop, -1]), floor_div(total([extent, -1, product([-1, offset])]), step))
-    start, end = [total([product([step, place]), offset]) for place in (first, last)]
-    return Interval.between(start, largest(start, total([end, 1]))).clipped(extent)
 
 
 def _dense(index: Affine, space: Mapping[str, Interval]) -> bool:
