@@ -12,7 +12,8 @@ from perfmodel.expressions import dimension
 from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format
-from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
+from perfmodel.solving.answers import whole_answer
+from perfmodel.solving.solutions import EXHAUSTIVE, Solution
 from perfmodel.transforms import cast
 
 WIDEST = 64

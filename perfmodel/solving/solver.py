@@ -24,8 +24,8 @@ from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common
 from perfmodel.solving.quantities import check_words
-from perfmodel.solving.solutions import Solution
-from perfmodel.solving.unknowns import ESTIMATED, opened, prepared, range_of, unknown_of
+from perfmodel.solving.solutions import ALGEBRA, Solution
+from perfmodel.solving.unknowns import ESTIMATED, SEARCHED, opened, prepared, range_of, unknown_of
 
 _SYMPY = (bool, sympy.logic.boolalg.Boolean, Relation)
 
@@ -135,7 +135,7 @@ def _combined(
     parts = [(known | rest)[place] for place in range(len(leaves))]
     tried = None if within is None else range_of(within)
     among: Intervals = ((1, None),) if tried is None else ((tried[0], tried[-1]),)
-    if isinstance(subject, Program) and symbol.is_integer and all(each.intervals or not each for each in parts):
+    if isinstance(subject, Program) and symbol.is_integer and not any(each.method == ALGEBRA for each in parts):
         among = common(among, where_all(sizes_exist(prepared(subject, symbol)), symbol))
     contiguous = tried is None or (isinstance(tried, range) and tried.step == 1)
     return combined(made, condition, parts, among, None if contiguous else tried)
@@ -151,10 +151,12 @@ def _narrowed(condition: Joint, known: dict[int, Solution]) -> tuple[int, int] |
     found: Intervals = ((1, None),)
     place = 0  # of a comparison, those inside others counted too
     for part in condition.parts if condition.join == "and" else ():
-        if not isinstance(part, Joint) and place in known and known[place].intervals:
+        if not isinstance(part, Joint) and place in known and known[place].intervals and not known[place].runs:
             found = common(found, known[place].intervals)
         place += folded(part, lambda _: 1, dict.fromkeys(("and", "or", "not"), sum))
-    return (found[0][0], found[-1][1]) if found and found[-1][1] is not None else None
+    if not found or found[-1][1] is None or found[-1][1] - found[0][0] >= SEARCHED:
+        return None
+    return found[0][0], found[-1][1]
 
 
 def _by_formulas(asked: Question, within: Any, joint: bool) -> Solution:
