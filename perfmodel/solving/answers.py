@@ -38,6 +38,8 @@ def runs_said(unknown: sympy.Symbol, runs: Runs) -> str:
     ('n % 6 == 0', '1 <= n % 8 <= 4 and n <= 99')
     """
     written = [_run_written(unknown, run) for run in runs]
+    if len(written) == 1:
+        return written[0].removeprefix("(").removesuffix(")") if written[0].endswith(")") else written[0]
     if len(written) <= MOST_WRITTEN:
         return " or ".join(written)
     return f"{' or '.join(written[:3])} or ... or {written[-1]}: {len(written)} ranges"
@@ -92,7 +94,6 @@ def _written(unknown: sympy.Symbol, low: Any, high: Any, expression: Any) -> str
 def _holds(expression: Any, unknown: sympy.Symbol, value: Any) -> bool:
     """Whether a real answer holds the end of one of its intervals."""
     return bool(expression.xreplace({unknown: value}) == sympy.true)
-
 
 
 def whole_answer(unknown: sympy.Symbol, intervals: tuple[tuple[int, int | None], ...]) -> Any:
@@ -213,7 +214,7 @@ def formula_said(expression: Any, unknown: sympy.Symbol) -> str:
     >>> formula_said((b >= 2 * p / (w - p)) & (p < w), b)
     'b >= 2*p/(w - p) where p < w'
     """
-    return _joined(expression, unknown, _one_said, (" or ", " and ", " where "))
+    return _joined(expression, unknown, _one_said, (" or ", " and ", " where ", f"every {unknown}"))
 
 
 def formula_latex(expression: Any, unknown: sympy.Symbol) -> str:
@@ -223,29 +224,35 @@ def formula_latex(expression: Any, unknown: sympy.Symbol) -> str:
     >>> print(formula_latex((b >= 2 * p / (w - p)) & (p < w), b))
     b \\geq \\frac{2 p}{w - p} \\text{ where } p < w
     """
-    joins = tuple(f" \\text{{ {word} }} " for word in ("or", "and", "where"))
+    joins = (*[f" \\text{{ {word} }} " for word in ("or", "and", "where")], f"\\text{{every }} {sympy.latex(unknown)}")
     return _joined(expression, unknown, _Latex().doprint, joins)
 
 
 def _joined(expression: Any, unknown: sympy.Symbol, said: Callable[[Any], str], joins: tuple[str, ...]) -> str:
-    either, both, where = joins
+    either, both, where, every = joins
+    if expression in (sympy.true, sympy.false):
+        return every if expression else said(expression)
     if isinstance(expression, sympy.Or):
-        return either.join(_joined(each, unknown, said, joins) for each in _sorted(expression.args))
-    if isinstance(expression, sympy.And):
-        asked = [each for each in _sorted(expression.args) if each.has(unknown)]
-        rest = [each for each in _sorted(expression.args) if not each.has(unknown)]
-        parts = [[_within(each, unknown, said, joins) for each in side] for side in (asked, rest)]
-        return where.join(both.join(side) for side in parts if side)
-    return said(expression)
+        cases = [_joined(each, unknown, said, joins) for each in _sorted(expression.args, unknown)]
+        return (f",{either}" if any(where in each for each in cases) else either).join(cases)
+    parts = _sorted(sympy.And.make_args(expression), unknown)
+    asked, rest = ([each for each in parts if each.has(unknown) == own] for own in (True, False))
+    written = [both.join(_within(each, unknown, said, joins) for each in side) for side in (asked, rest)]
+    return where.join([written[0] or every, *written[1:]]) if rest else written[0]
 
 
 def _within(part: Any, unknown: sympy.Symbol, said: Callable[[Any], str], joins: tuple[str, ...]) -> str:
-    found = _joined(part, unknown, said, joins)
-    return f"({found})" if isinstance(part, (sympy.And, sympy.Or)) else found
+    if isinstance(part, (sympy.And, sympy.Or)):
+        return f"({_joined(part, unknown, said, joins)})"
+    return said(part)
 
 
-def _sorted(args: Any) -> list[Any]:
-    return sorted(args, key=sympy.default_sort_key)
+def _sorted(args: Any, unknown: sympy.Symbol) -> list[Any]:
+    """Bounds from below, bounds from above, then what does not hold the unknown."""
+    return sorted(
+        args,
+        key=lambda each: (not each.has(unknown), getattr(each, "rel_op", "") in ("<", "<="), each.sort_key()),
+    )
 
 
 def _one_said(relation: Any) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 import sympy
 
 from perfmodel.expressions.relations import Joint
+from perfmodel.solving.answers import ends_of, real_answer, whole_answer
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.integers import Intervals, runs_of
 from perfmodel.solving.patterns import Run, Runs, both, combine, either, of_intervals
 from perfmodel.solving.pieces import between
-from perfmodel.solving.answers import ends_of, real_answer, whole_answer
 from perfmodel.solving.solutions import ALGEBRA, Solution, with_pattern
 
 _MOST_SAID = 3  # answers of single comparisons that a reason repeats

@@ -17,11 +17,11 @@ from perfmodel.expressions import as_expression, is_concrete
 from perfmodel.expressions.conditions import relation_of
 from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
+from perfmodel.solving.answers import whole_answer
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common, joined, without
 from perfmodel.solving.patterns import both, combine, either, of_intervals
-from perfmodel.solving.answers import whole_answer
 from perfmodel.solving.solutions import ALGEBRA, CLOSED, Solution, with_pattern
 
 _MOST_ANEW = 256

@@ -11,14 +11,14 @@ import sympy
 
 from perfmodel.errors import SolveError
 from perfmodel.expressions.relations import Relation
+from perfmodel.solving.answers import real_answer, whole_answer
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.integers import FURTHEST, MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone
 from perfmodel.solving.patterns import of_intervals
-from perfmodel.solving.reasons import never
-from perfmodel.solving.residues import by_residues
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
-from perfmodel.solving.answers import real_answer, whole_answer
+from perfmodel.solving.reasons import never
+from perfmodel.solving.residues import by_residues
 from perfmodel.solving.solutions import (
     ALGEBRA,
     CLOSED,
@@ -49,12 +49,19 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
         if alone.difference.free_symbols == {unknown}:
             return replace(found_in(made, alone, unknown, within), relation=relation)
         answer, crossings = by_algebra(relation, unknown)
-        return Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+        found = Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+        return replace(found, reason=_by_signs(relation, unknown)) if answer is sympy.false else found
     if unknown.is_positive is False:
         raise SolveError(f"{made}: {unknown} is never positive; sizes and rates are")
     if unknown.is_integer:
         return _whole(made, relation, unknown, within)
     return _real(made, relation, unknown)
+
+
+def _by_signs(relation: Relation, unknown: sympy.Symbol) -> str:
+    """Why a relation with other symbols never holds."""
+    others = ", ".join(sorted(map(str, relation.difference.free_symbols - {unknown})))
+    return f"it never holds: whatever {unknown} and {others} are, {relation} is false where they are positive"
 
 
 def _real(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
@@ -117,7 +124,7 @@ def _searched(found: Solution) -> Solution:
     tried = _enclosing(relation, unknown)
     searched = (tried[0], tried[-1])
     claimed = replace(found, method=EXHAUSTIVE, searched=searched, unknown_beyond=tried[-1])
-    return replace(with_pattern(claimed, of_intervals(by_trying(relation, unknown, tried))), runs=())
+    return with_pattern(claimed, of_intervals(by_trying(relation, unknown, tried)))
 
 
 def _enclosing(relation: Relation, unknown: sympy.Symbol) -> Sequence[int]:

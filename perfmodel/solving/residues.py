@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from perfmodel.expressions.remainders import Mod
 from perfmodel.expressions.relations import CLOSE, Relation
+from perfmodel.expressions.remainders import Mod
 from perfmodel.solving.patterns import Run, combine, tidy
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.polynomials import Poly, plus, sign_runs, times
@@ -62,12 +62,12 @@ def by_residues(relation: Relation, unknown: sympy.Symbol) -> tuple[Run, ...]:
 
 
 def _rounded(relation: Relation, unknown: sympy.Symbol) -> tuple[Run, ...]:
-    """Beside a fraction sides within 1e-12 of each other are equal: of sides that are never negative, two relations."""
+    """Beside a fraction sides within 1e-12 of each other, for the larger one's size, are equal: two relations."""
     left, sign, right, _ = relation
-    if not (left.is_nonnegative and right.is_nonnegative):
-        raise NotRational("sides of unknown sign that are rounded")
-    low = by_residues(Relation(left * (1 - CLOSE), "<=", right), unknown)
-    high = by_residues(Relation(right * (1 - CLOSE), "<=", left), unknown)
+    sides = [left, right] if left.is_nonnegative and right.is_nonnegative else [left, -left, right, -right]
+    room = CLOSE * sympy.Max(*sides)
+    low = by_residues(Relation(left - right - room, "<=", sympy.S.Zero), unknown)
+    high = by_residues(Relation(right - left - room, "<=", sympy.S.Zero), unknown)
     both: dict[str, Callable[[list[int], int], int]] = {
         "<=": lambda masks, full: masks[0],
         ">=": lambda masks, full: masks[1],
@@ -129,7 +129,8 @@ def _divided(expr: sympy.Expr) -> int:
     if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
         return _divided(expr.base) ** abs(int(expr.exp))
     parts = [_divided(each) for each in expr.args]
-    return math.prod(parts) if isinstance(expr, sympy.Mul) else math.lcm(*parts)
+    found: int = math.prod(parts) if isinstance(expr, sympy.Mul) else math.lcm(*parts)
+    return found
 
 
 class _Classes:

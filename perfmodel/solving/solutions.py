@@ -21,7 +21,7 @@ from perfmodel.solving.answers import (
     runs_said,
     whole_answer,
 )
-from perfmodel.solving.patterns import Run, Runs, listed, of_intervals
+from perfmodel.solving.patterns import MOST_LISTED, Run, Runs, listed, of_intervals
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
 RESIDUES = "closed form in residue classes"
@@ -98,7 +98,7 @@ class Solution(Explained):
 
     def _end(self, side: int) -> Any:
         if not self.intervals:
-            raise SolveError(f"{self.made}: {self.reason or f'the answer is the formula {self.expression}'}")
+            raise SolveError(f"{self.made}: {self.answer if not self else f'the answer is the formula {self.answer}'}")
         return self.intervals[0][0] if side == 0 else self.intervals[-1][1]
 
     def __bool__(self) -> bool:
@@ -141,7 +141,9 @@ class Solution(Explained):
         if self.unknown_beyond is None:
             return found
         end = power_said(self.unknown_beyond)
-        return f"{found} in 1 .. {end}; beyond it nothing is claimed" if self else f"{found}; beyond it nothing is claimed"
+        return (
+            f"{found} in 1 .. {end}; beyond it nothing is claimed" if self else f"{found}; beyond it nothing is claimed"
+        )
 
     @property
     def how(self) -> str:
@@ -250,7 +252,7 @@ def with_pattern(found: Solution, runs: Runs) -> Solution:
     >>> with_pattern(solve("n % 6 == 0", "n"), (Run(3, 8),)).answer
     '3 <= n <= 8'
     """
-    intervals, complete = listed(runs)
+    intervals, complete = listed(runs, MOST_LISTED if any(run.period > 1 for run in runs) else len(runs))
     if complete:
         return replace(found, intervals=intervals, runs=(), expression=whole_answer(found.unknown, intervals))
     return replace(found, intervals=intervals, runs=runs, expression=runs_answer(found.unknown, runs))
