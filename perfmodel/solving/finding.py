@@ -12,16 +12,18 @@ import sympy
 from perfmodel.errors import SolveError
 from perfmodel.expressions.relations import Relation
 from perfmodel.solving.answers import real_answer, whole_answer
+from perfmodel.solving.envelopes import by_envelopes
 from perfmodel.solving.exactly import holds_at
-from perfmodel.solving.integers import FURTHEST, MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone
+from perfmodel.solving.integers import FURTHEST, MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone, joined
 from perfmodel.solving.patterns import of_intervals
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
 from perfmodel.solving.reasons import never
-from perfmodel.solving.residues import by_residues
+from perfmodel.solving.residues import by_residues, work_of
 from perfmodel.solving.solutions import (
     ALGEBRA,
     CLOSED,
+    ENVELOPES,
     EXHAUSTIVE,
     MONOTONE,
     RESIDUES,
@@ -31,6 +33,8 @@ from perfmodel.solving.solutions import (
 from perfmodel.solving.symbolic import by_algebra, without_positive_factors
 from perfmodel.solving.unknowns import among, range_of
 
+_QUICK = 2**14  # parts of formulas in residue classes: below a second
+_FEW_EXACT = 2**11  # values that are tried in exact numbers
 _FEW_SUMMED = 2**12  # the range of sums over blocks that is tried first
 
 
@@ -116,15 +120,24 @@ def _searched(found: Solution) -> Solution:
     intervals, complete = by_bisection(relation, unknown, 1, None) if monotone else ((), False)
     if complete:
         return with_pattern(replace(found, method=MONOTONE), of_intervals(intervals))
-    with suppress(NotRational):
-        return with_pattern(replace(found, method=RESIDUES), by_residues(relation, unknown))
+    ways = ((RESIDUES, by_residues), (ENVELOPES, by_envelopes))
+    for method, way in ways if work_of(relation) <= _QUICK else ways[::-1]:
+        with suppress(NotRational):
+            return with_pattern(replace(found, method=method), way(relation, unknown))
     if monotone:
         claimed = replace(found, method=MONOTONE, searched=(1, FURTHEST), unknown_beyond=FURTHEST)
         return with_pattern(claimed, of_intervals(intervals))
-    tried = _enclosing(relation, unknown)
-    searched = (tried[0], tried[-1])
-    claimed = replace(found, method=EXHAUSTIVE, searched=searched, unknown_beyond=tried[-1])
-    return with_pattern(claimed, of_intervals(by_trying(relation, unknown, tried)))
+    try:
+        tried = _enclosing(relation, unknown)
+        intervals = by_trying(relation, unknown, tried)
+    except SolveError:  # numbers beyond those of arrays
+        if relation.difference.has(sympy.Sum):
+            raise
+        tried = range(1, _FEW_EXACT + 1)
+        held = [(each, each) for each in tried if holds_at(relation, unknown, sympy.Integer(each))]
+        intervals = joined(held)
+    claimed = replace(found, method=EXHAUSTIVE, searched=(tried[0], tried[-1]), unknown_beyond=tried[-1])
+    return with_pattern(claimed, of_intervals(intervals))
 
 
 def _enclosing(relation: Relation, unknown: sympy.Symbol) -> Sequence[int]:

@@ -20,7 +20,7 @@ from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.polynomials import Poly, plus, sign_runs, times
 
 MOST_CLASSES = 2**14
-_MOST_WORK = 2**18  # parts of a formula in all classes: some seconds
+_MOST_WORK = 2**17  # parts of a formula in all classes: some seconds
 _MOST_PIECES = 2**9
 _HIGHEST_DEGREE = 24
 
@@ -48,8 +48,7 @@ def by_residues(relation: Relation, unknown: sympy.Symbol) -> tuple[Run, ...]:
     if relation.rounded:
         return _rounded(relation, unknown)
     period = period_of(relation.difference)
-    size = sum(1 for _ in sympy.preorder_traversal(relation.difference))
-    if period > MOST_CLASSES or period * size > _MOST_WORK:
+    if period > MOST_CLASSES or work_of(relation) > _MOST_WORK:
         raise NotRational(f"{period} residue classes")
     toggles: dict[int, int] = {}
     for rest in range(1, period + 1):
@@ -59,6 +58,16 @@ def by_residues(relation: Relation, unknown: sympy.Symbol) -> tuple[Run, ...]:
             if last is not None:
                 toggles[last + 1] = toggles.get(last + 1, 0) ^ bit
     return tidy(_blocks(toggles, period))
+
+
+def work_of(relation: Relation) -> int:
+    """How many parts its formula has in all classes.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> work_of(Relation(n % 4, "==", sympy.S.One))  # -1 + n % 4 has five parts
+    20
+    """
+    return period_of(relation.difference) * sum(1 for _ in sympy.preorder_traversal(relation.difference))
 
 
 def _rounded(relation: Relation, unknown: sympy.Symbol) -> tuple[Run, ...]:
@@ -114,21 +123,26 @@ def period_of(expr: sympy.Expr) -> int:
     """
     inner = math.lcm(*[period_of(each) for each in expr.args])
     if isinstance(expr, (sympy.ceiling, sympy.floor)):
-        return inner * _divided(expr.args[0])
+        return inner * divided(expr.args[0])
     if isinstance(expr, (sympy.Mod, Mod)):
-        return inner * _divided(expr.args[0] / expr.args[1])
+        return inner * divided(expr.args[0] / expr.args[1])
     return inner
 
 
-def _divided(expr: sympy.Expr) -> int:
-    """What the coefficients of a formula are divided by."""
+def divided(expr: sympy.Expr) -> int:
+    """What the coefficients of a formula are divided by: it is a multiple of 1 over that at whole numbers.
+
+    >>> n = sympy.Symbol("n", integer=True, positive=True)
+    >>> divided(n / 6 + n**2 / 4)
+    12
+    """
     if expr.is_Rational:
         return int(expr.q)
     if isinstance(expr, (sympy.ceiling, sympy.floor)):
         return 1
     if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
-        return _divided(expr.base) ** abs(int(expr.exp))
-    parts = [_divided(each) for each in expr.args]
+        return int(divided(expr.base) ** abs(int(expr.exp)))
+    parts = [divided(each) for each in expr.args]
     found: int = math.prod(parts) if isinstance(expr, sympy.Mul) else math.lcm(*parts)
     return found
 

@@ -13,6 +13,7 @@ from perfmodel.expressions.relations import Relation
 from perfmodel.showing import Text, plain, plain_dict
 from perfmodel.shown import Explained
 from perfmodel.solving.answers import (
+    MOST_WRITTEN,
     ends_of,
     formula_latex,
     formula_said,
@@ -24,7 +25,7 @@ from perfmodel.solving.answers import (
 from perfmodel.solving.patterns import MOST_LISTED, Run, Runs, listed, of_intervals
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
-RESIDUES = "closed form in residue classes"
+RESIDUES, ENVELOPES = "closed form in residue classes", "closed form with what lies between its envelopes tried"
 DOUBLING = "search by doubling"  # exhaustive to the end of a range, and on by powers of two
 
 
@@ -83,7 +84,7 @@ class Solution(Explained):
 
     @property
     def most(self) -> Any:
-        """The largest value for which it holds; ``SolveError`` where there is none.
+        """The largest value that is known to hold; ``SolveError`` where there is none.
 
         None where there is no end, and where values hold up to the end of a search that claims nothing beyond.
 
@@ -252,7 +253,8 @@ def with_pattern(found: Solution, runs: Runs) -> Solution:
     >>> with_pattern(solve("n % 6 == 0", "n"), (Run(3, 8),)).answer
     '3 <= n <= 8'
     """
-    intervals, complete = listed(runs, MOST_LISTED if any(run.period > 1 for run in runs) else len(runs))
-    if complete:
+    repeats = any(run.period > 1 for run in runs)
+    intervals, complete = listed(runs, MOST_LISTED if repeats else len(runs))
+    if complete and (not repeats or len(intervals) <= MOST_WRITTEN):
         return replace(found, intervals=intervals, runs=(), expression=whole_answer(found.unknown, intervals))
     return replace(found, intervals=intervals, runs=runs, expression=runs_answer(found.unknown, runs))

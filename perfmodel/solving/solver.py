@@ -151,7 +151,7 @@ def _combined(
     plain = [place for place, each in enumerate(leaves) if not _is_searched(each)]
     known = {place: alone(leaves[place], within) for place in plain}
     narrow = within if within is not None or not symbol.is_integer else _narrowed(condition, known)
-    rest = {place: alone(each, narrow) for place, each in enumerate(leaves) if place not in known}
+    rest = {place: _tried(each, alone, within, narrow) for place, each in enumerate(leaves) if place not in known}
     parts = [(known | rest)[place] for place in range(len(leaves))]
     tried = None if within is None else range_of(within)
     among: Intervals = ((1, None),) if tried is None else ((tried[0], tried[-1]),)
@@ -159,6 +159,14 @@ def _combined(
         among = common(among, where_all(sizes_exist(prepared(subject, symbol)), symbol))
     contiguous = tried is None or (isinstance(tried, range) and tried.step == 1)
     return combined(made, condition, parts, among, None if contiguous else tried)
+
+
+def _tried(leaf: Any, alone: Callable[[Any, Any], Solution], within: Any, narrow: Any) -> Solution:
+    """The solution of what holds ceilings: without end where that is known, else of the range that others leave."""
+    if narrow is within or is_timed(leaf):
+        return alone(leaf, narrow)
+    found = alone(leaf, None)
+    return found if found.unknown_beyond is None else alone(leaf, narrow)
 
 
 def _is_searched(leaf: Any) -> bool:

@@ -126,7 +126,11 @@ def _linear(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple
 
 def _sided(sign: str, unknown: sympy.Symbol, factor: Any, root: Any, constant: Any) -> Any:
     """``factor * unknown + constant sign 0`` as a bound of the unknown, with a case for each sign of the factor."""
-    if factor.is_positive or factor.is_negative or sign == "==":
+    if sign == "==":
+        still = sympy.false if factor.is_positive or factor.is_negative else _at_zero(sign, constant)
+        at_root = Relation(unknown, sign, root).as_sympy()
+        return sympy.Or(at_root, sympy.And(_against_zero(factor, sign), still)) if still != sympy.false else at_root
+    if factor.is_positive or factor.is_negative:
         turned = _TURNED[sign] if factor.is_negative else sign
         return Relation(unknown, turned, root).as_sympy()
     if root.is_negative:  # unknown - root is positive
