@@ -257,3 +257,8 @@ def test_squares_of_large_numbers_have_roots_too() -> None:
     square = (2**52 - 869) * (2**52 - 869)
     most = solve(sympy.Le(n**3, square), n).most
     assert most**3 <= square < (most + 1) ** 3
+
+
+def test_a_root_just_above_a_whole_number_is_not_below_it() -> None:
+    """n + 1 < n (n - 10^14) from 10^14 + 2 on; its root is 10^14 + 1 and 10^-14 more."""
+    assert solve(n + 1 < n * (n - 10**14), n).intervals == ((10**14 + 2, None),)

@@ -15,7 +15,7 @@ from perfmodel.solving.answers import real_answer, whole_answer
 from perfmodel.solving.envelopes import by_envelopes
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.integers import FURTHEST, MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone, joined
-from perfmodel.solving.patterns import of_intervals
+from perfmodel.solving.patterns import MOST_LISTED, of_intervals
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
 from perfmodel.solving.reasons import never
@@ -136,7 +136,10 @@ def _searched(found: Solution) -> Solution:
         tried = range(1, _FEW_EXACT + 1)
         held = [(each, each) for each in tried if holds_at(relation, unknown, sympy.Integer(each))]
         intervals = joined(held)
-    claimed = replace(found, method=EXHAUSTIVE, searched=(tried[0], tried[-1]), unknown_beyond=tried[-1])
+    last = tried[-1]
+    if len(intervals) > MOST_LISTED:
+        last, intervals = intervals[MOST_LISTED][0] - 1, intervals[:MOST_LISTED]
+    claimed = replace(found, method=EXHAUSTIVE, searched=(1, last), unknown_beyond=last)
     return with_pattern(claimed, of_intervals(intervals))
 
 

@@ -35,16 +35,23 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least
-    if relation.rounded:  # a crossing may be so close to the whole number beside it that they count as equal
-        cuts = _ascending({*cuts, *[sympy.floor(cut) + beside for cut in cuts for beside in (0, 1)]})
-    for cut in cuts:
-        whole = int(sympy.floor(cut))
-        for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):
-            if first <= last and last >= start:
+    for near in sorted({nearly_floor(cut) + beside for cut in cuts for beside in (-1, 0, 1, 2)}):
+        for first, last in ((start, near - 1), (near, near)):  # those beside an edge are tried one by one
+            if start <= first <= last:
                 _extend(found, first, last, holds)
                 start = last + 1
     _extend(found, start, None, holds)
     return _limited(joined(found), most), crossings
+
+
+def nearly_floor(number: Any) -> int:
+    """The whole number below a positive number, or its neighbour where a root is within 1e-40 of one.
+
+    >>> nearly_floor(sympy.sqrt(10**60 + 1))
+    1000000000000000000000000000000
+    """
+    digits = len(str(int(sympy.N(number, 15))))
+    return int(sympy.floor(sympy.N(number, digits + 40)))
 
 
 def _extend(found: list[tuple[int, int | None]], first: int, last: int | None, holds: Any) -> None:

@@ -8,7 +8,7 @@ import sympy
 
 from perfmodel.expressions.relations import Relation
 from perfmodel.solving.exactly import difference_at
-from perfmodel.solving.integers import by_bisection
+from perfmodel.solving.integers import by_bisection, nearly_floor
 from perfmodel.solving.solutions import MONOTONE
 
 _MOST_SAID = 3  # crossings with the whole numbers beside them
@@ -60,7 +60,7 @@ def _crossing(relation: Relation, unknown: sympy.Symbol, value: Any) -> str:
         return f"{unknown} = {said}"
     if sympy.S(value).is_Integer:
         return f"{unknown} = {said}, and not beyond"
-    around = [int(sympy.floor(value)), int(sympy.floor(value)) + 1]
+    around = [nearly_floor(value), nearly_floor(value) + 1]
     beside = [f"{sides} at {each}" for each in around if each > 0 and (sides := _sides_at(relation, unknown, each))]
     return ", ".join([f"{unknown} = {said}", *beside])
 

@@ -152,9 +152,15 @@ class _Classes:
 
     def __init__(self, unknown: sympy.Symbol, period: int, rest: int) -> None:
         self.unknown, self.period, self.rest = unknown, period, rest
+        self.known: dict[Any, list[Part]] = {}
 
     def form(self, expr: sympy.Expr) -> list[Part]:
         """A formula as its parts, ascending."""
+        if expr not in self.known:
+            self.known[expr] = self._form(expr)
+        return self.known[expr]
+
+    def _form(self, expr: sympy.Expr) -> list[Part]:
         if expr == self.unknown:
             return [Part(0, None, (self.rest, self.period), (1,))]
         if expr.is_Rational:
@@ -171,9 +177,9 @@ class _Classes:
             up = isinstance(expr, sympy.ceiling)
             return [_rounded_to_whole(each, up) for each in self.form(expr.args[0])]
         if isinstance(expr, (sympy.Mod, Mod)) and expr.args[1].is_Rational and expr.args[1] > 0:
-            value, step = expr.args
-            whole = [_rounded_to_whole(each, up=False) for each in self.form(value / step)]
-            return _joined(self.form(value), [_scaled(each, -step) for each in whole], _sum)
+            value, step = self.form(expr.args[0]), expr.args[1]
+            whole = [_rounded_to_whole(_scaled(each, 1 / step), up=False) for each in value]
+            return _joined(value, [_scaled(each, -step) for each in whole], _sum)
         if isinstance(expr, sympy.Piecewise):
             return self._piecewise(list(expr.args))
         raise NotRational(str(expr))
@@ -208,6 +214,8 @@ class _Classes:
 
 def _joined(ones: list[Part], others: list[Part], join: Callable[[Part, Part], Iterator[Part]]) -> list[Part]:
     """Two formulas joined, on each range where both are one quotient."""
+    if len(ones) == len(others) == 1:
+        return list(join(ones[0], others[0]))
     found: list[Part] = []
     place = beside = 0
     while place < len(ones) and beside < len(others):
