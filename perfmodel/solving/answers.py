@@ -163,7 +163,12 @@ def runs_answer(unknown: sympy.Symbol, runs: Runs) -> Any:
     Eq(Mod(n, 6), 0)
     """
     parts = [_run_answer(unknown, run) for run in runs]
-    return parts[0] if len(parts) == 1 else _joint(sympy.Or, parts)
+    return parts[0] if len(parts) == 1 else _of_several(sympy.Or, parts)
+
+
+def _of_several(join: Any, parts: list[Any]) -> Any:
+    """Parts joined in sympy's order, where they are few."""
+    return join(*parts, evaluate=False) if len(parts) <= _MOST_SORTED else _joint(join, parts)
 
 
 def _run_answer(unknown: sympy.Symbol, run: Run) -> Any:
@@ -172,12 +177,12 @@ def _run_answer(unknown: sympy.Symbol, run: Run) -> Any:
         return _between(unknown, first, last, plainly=True)
     rest = Mod(unknown, run.period)
     kept = [_rest_between(rest, *each, run.period) for each in run.remainders]
-    parts = [kept[0] if len(kept) == 1 else _joint(sympy.Or, kept)]
+    parts = [kept[0] if len(kept) == 1 else _of_several(sympy.Or, kept)]
     if Run(1, None, run.period, run.mask).nearest(1, 1) != first:
         parts.append(sympy.Ge(unknown, first, evaluate=False))
     if last is not None:
         parts.append(sympy.Le(unknown, last, evaluate=False))
-    return parts[0] if len(parts) == 1 else _joint(sympy.And, parts)
+    return parts[0] if len(parts) == 1 else _of_several(sympy.And, parts)
 
 
 def _rest_between(rest: Any, low: int, high: int, period: int) -> Any:
