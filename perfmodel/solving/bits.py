@@ -8,11 +8,11 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import SolveError, did_you_mean, listed
-from perfmodel.expressions import dimension
 from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
 from perfmodel.number_formats import Format
-from perfmodel.solving.solutions import EXHAUSTIVE, Solution, whole_answer
+from perfmodel.solving.answers import whole_answer
+from perfmodel.solving.solutions import EXHAUSTIVE, Solution
 from perfmodel.transforms import cast
 
 WIDEST = 64
@@ -37,16 +37,26 @@ def bits_asked(program: Program, unknown: Any) -> str | None:
     return name
 
 
-def by_bits(made: str, program: Program, tensor: str, relation: Callable[[Program], Relation]) -> Solution:
+def bits_symbol(name: str) -> sympy.Symbol:
+    """The symbol of bits that are asked for, by the name that they are asked for with.
+
+    >>> bits_symbol("W.bits")
+    W.bits
+    """
+    return sympy.Symbol(name, integer=True, positive=True)
+
+
+def by_bits(made: str, program: Program, asked: sympy.Symbol, relation: Callable[[Program], Relation]) -> Solution:
     """The bits, 1 to 64, for which a relation on the program holds; what is computed keeps its format.
 
     >>> from perfmodel import machine, gemv
     >>> from perfmodel.solving.quantities import fits_relation
     >>> chip = machine("h100-sxm").replace(capacity_bytes=2**20)
-    >>> by_bits("solve(...)", gemv(1024, 1024), "W", lambda p: fits_relation(p, chip)).most  # 2^20 weights and two rows
+    >>> found = by_bits("solve(...)", gemv(1024, 1024), bits_symbol("W.bits"), lambda p: fits_relation(p, chip))
+    >>> found.most  # 2^20 weights and two rows
     7
     """
-    unknown = dimension(_WORD)
+    tensor = asked.name.rpartition(".")[0]
     if program.symbols:
         raise SolveError(f"{made}: give {listed(map(str, program.symbols))} values first: p.at(...)")
     stored = {bits: relation(_stored(program, tensor, bits)) for bits in range(1, WIDEST + 1)}
@@ -63,8 +73,8 @@ def by_bits(made: str, program: Program, tensor: str, relation: Callable[[Progra
             intervals.append((bits, bits))
     one = stored[1]
     reason = "" if held else f"no number of bits from 1 to {WIDEST}: with 1 bit the sides are {_sides(one)}"
-    answer = whole_answer(unknown, tuple(intervals))
-    return Solution(made, unknown, one, EXHAUSTIVE, tuple(intervals), (), answer, reason, (1, WIDEST))
+    answer = whole_answer(asked, tuple(intervals))
+    return Solution(made, asked, one, EXHAUSTIVE, tuple(intervals), (), answer, reason, (1, WIDEST))
 
 
 def _stored(program: Program, tensor: str, bits: int) -> Program:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import sympy
 
 from perfmodel.expressions.relations import Joint
+from perfmodel.solving.answers import ends_of, real_answer, whole_answer
 from perfmodel.solving.exactly import holds_at
-from perfmodel.solving.integers import Intervals, common, joined, merged, runs_of, without
+from perfmodel.solving.integers import Intervals, runs_of
+from perfmodel.solving.patterns import Run, Runs, both, combine, either, of_intervals
 from perfmodel.solving.pieces import between
-from perfmodel.solving.solutions import ALGEBRA, Solution, real_answer, whole_answer
+from perfmodel.solving.solutions import ALGEBRA, Solution, with_pattern
 
 _MOST_SAID = 3  # answers of single comparisons that a reason repeats
 
@@ -38,13 +41,13 @@ def combined(made: str, condition: Joint, parts: Sequence[Solution], among: Inte
         intervals, answer = _real(condition, parts)
         reason = "" if intervals else _never(parts)
         return Solution(made, unknown, condition, method, intervals, values, answer, reason, given=given)
-    searched = _searched(parts)
-    if searched is not None:
-        among = common(among, (searched,))
-    whole = _listed(condition, parts, tried) if tried is not None else _whole(condition, parts, among)
-    answer = whole_answer(unknown, whole)
-    reason = "" if whole else _never(parts)
-    return Solution(made, unknown, condition, method, whole, values, answer, reason, searched, given)
+    found = Solution(made, unknown, condition, method, values=values, given=given, searched=_searched(parts))
+    if tried is not None:
+        whole = _listed(condition, parts, tried)
+        found = replace(found, intervals=whole, expression=whole_answer(unknown, whole))
+    else:
+        found = _whole(found, condition, parts, of_intervals(among))
+    return found if found else replace(found, reason=_never(parts))
 
 
 def _ascending(values: set[Any]) -> list[Any]:
@@ -53,8 +56,8 @@ def _ascending(values: set[Any]) -> list[Any]:
 
 
 def _searched(parts: Sequence[Solution]) -> tuple[int, int] | None:
-    """The range that every search covered."""
-    ranges = [part.searched for part in parts if part.searched is not None]
+    """The range that every search covered whose end is one of the answer's."""
+    ranges = [part.searched for part in parts if part.searched is not None and part.unknown_beyond is None]
     return (max(low for low, _ in ranges), min(high for _, high in ranges)) if ranges else None
 
 
@@ -69,19 +72,41 @@ def _algebra(condition: Joint, parts: Sequence[Solution]) -> Any:
     return _folded(condition, [part.expression for part in parts], joins)
 
 
-def _whole(condition: Joint, parts: Sequence[Solution], among: Intervals) -> Intervals:
-    def every(each: list[Intervals]) -> Intervals:
-        found = each[0]
-        for one in each[1:]:
-            found = common(found, one)
-        return found
+def _whole(found: Solution, condition: Joint, parts: Sequence[Solution], among: Runs) -> Solution:
+    """The values that hold for certain; where a part claims nothing beyond a value, they end where that matters."""
+    certain, possible = [], []
+    for part in parts:
+        open_end = () if part.unknown_beyond is None else (Run(part.unknown_beyond + 1, None),)
+        certain.append(part.pattern)
+        possible.append(combine([part.pattern, open_end], either))
 
-    joins = {
-        "and": every,
-        "or": lambda each: joined(merged(each)),
-        "not": lambda each: without(((1, None),), each[0]),
-    }
-    return common(_folded(condition, [part.intervals for part in parts], joins), among)
+    def asked(which: int) -> Runs:
+        """Where the condition holds: 0 for certain, 1 at most."""
+
+        def join(masks: list[int], full: int) -> int:
+            pairs = list(zip(masks[: len(parts)], masks[len(parts) : -1], strict=True))
+            joins = {
+                "and": lambda each: tuple(both(list(side), full) for side in zip(*each, strict=True)),
+                "or": lambda each: tuple(either(list(side), full) for side in zip(*each, strict=True)),
+                "not": lambda each: (full & ~each[0][1], full & ~each[0][0]),
+            }
+            return int(_folded(condition, pairs, joins)[which]) & masks[-1]
+
+        return combine([*certain, *possible, among], join)
+
+    surely, maybe = asked(0), asked(1)
+    open_values = combine([maybe, surely], lambda masks, full: masks[0] & ~masks[1])
+    end = ends_of(open_values[0])[0] - 1 if open_values else None
+    if found.searched is not None and _reaches(maybe, found.searched[1]):
+        end = found.searched[1] if end is None else min(end, found.searched[1])
+    if end is not None:
+        surely = combine([surely, (Run(1, end),)], both)
+    return with_pattern(replace(found, unknown_beyond=end), surely)
+
+
+def _reaches(runs: Runs, end: int) -> bool:
+    """Whether values lie beyond an end."""
+    return bool(runs) and (runs[-1].last is None or (ends_of(runs[-1])[1] or 0) > end)
 
 
 def _listed(condition: Joint, parts: Sequence[Solution], tried: Any) -> Intervals:

@@ -12,14 +12,17 @@ from typing import Any
 
 import sympy
 
+from perfmodel.errors import SolveError
 from perfmodel.expressions import as_expression, is_concrete
 from perfmodel.expressions.conditions import relation_of
 from perfmodel.expressions.relations import Relation
 from perfmodel.graph.programs import Program
+from perfmodel.solving.answers import whole_answer
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common, joined, without
-from perfmodel.solving.solutions import ALGEBRA, CLOSED, Solution, whole_answer
+from perfmodel.solving.patterns import both, combine, either, of_intervals
+from perfmodel.solving.solutions import ALGEBRA, CLOSED, Solution, with_pattern
 
 _MOST_ANEW = 256
 
@@ -82,16 +85,16 @@ def within_domain(
     sizes = common(tried, where_all(exist, found.unknown))
     trusted = where_all(granted, found.unknown)
     beyond = without(sizes, trusted)
-    intervals, given = common(found.intervals, common(sizes, trusted)), ()
+    runs, given = combine([found.pattern, of_intervals(common(sizes, trusted))], both), ()
     if beyond:
         anew = _anew(
             beyond, holds, in_size=any(_has(size, found.unknown) for each in programs for size in each.labels.values())
         )
         given = () if anew is not None else tuple(each.as_sympy() for each in granted)
-        intervals = joined(sorted([*intervals, *(anew or ())]))
-    reason = "" if intervals else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"
-    answer = whole_answer(found.unknown, intervals)
-    return replace(found, intervals=intervals, expression=answer, reason=reason, given=(*found.given, *given))
+        runs = combine([runs, of_intervals(anew or ())], either)
+    found = with_pattern(found, runs)
+    reason = "" if runs else found.reason or f"no whole number satisfies {found.relation} where the sizes exist"
+    return replace(found, reason=reason, given=(*found.given, *given))
 
 
 def _has(size: Any, unknown: sympy.Symbol) -> bool:
@@ -108,7 +111,10 @@ def where_all(relations: Sequence[Relation], unknown: sympy.Symbol) -> Intervals
     found: Intervals = ((1, None),)
     for each in relations:
         if each.difference.has(unknown):
-            found = common(found, found_in("solve", each, unknown).intervals)
+            held = found_in("solve", each, unknown)
+            if held.runs or held.unknown_beyond is not None:
+                raise SolveError(f"solve: where {each} is not known for every {unknown}: {held.answer}")
+            found = common(found, held.intervals)
         elif not holds_at(each, unknown, sympy.S.One):
             return ()
     return found

@@ -17,11 +17,12 @@ from perfmodel.expressions import compile_formula, parse_tree, reals
 from perfmodel.expressions.conditions import relation_of
 from perfmodel.expressions.relations import CLOSE, Relation, exact
 from perfmodel.graph.programs import Program
+from perfmodel.solving.answers import whole_answer
 from perfmodel.solving.domains import sizes_exist, taken_for_granted, where_all
 from perfmodel.solving.doubling import Beyond, beyond
 from perfmodel.solving.integers import Intervals, runs_of
 from perfmodel.solving.quantities import BESIDE, check_words, peak_seconds_of, quantities
-from perfmodel.solving.solutions import DOUBLING, EXHAUSTIVE, Solution, whole_answer
+from perfmodel.solving.solutions import DOUBLING, EXHAUSTIVE, Solution
 from perfmodel.solving.unknowns import among
 
 _TIME = "time_s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,22 +11,30 @@ import sympy
 
 from perfmodel.errors import SolveError
 from perfmodel.expressions.relations import Relation
-from perfmodel.solving.exactly import difference_at, holds_at
-from perfmodel.solving.integers import MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone
+from perfmodel.solving.answers import real_answer, whole_answer
+from perfmodel.solving.envelopes import by_envelopes
+from perfmodel.solving.exactly import holds_at
+from perfmodel.solving.integers import FURTHEST, MOST_SUMMED, by_bisection, by_pieces, by_trying, is_monotone, joined
+from perfmodel.solving.patterns import MOST_LISTED, of_intervals
 from perfmodel.solving.pieces import NotRational
 from perfmodel.solving.real_intervals import by_roots
+from perfmodel.solving.reasons import never
+from perfmodel.solving.residues import by_residues, work_of
 from perfmodel.solving.solutions import (
     ALGEBRA,
     CLOSED,
+    ENVELOPES,
     EXHAUSTIVE,
     MONOTONE,
+    RESIDUES,
     Solution,
-    real_answer,
-    whole_answer,
+    with_pattern,
 )
 from perfmodel.solving.symbolic import by_algebra, without_positive_factors
 from perfmodel.solving.unknowns import among, range_of
 
+_QUICK = 2**14  # parts of formulas in residue classes: below a second
+_FEW_EXACT = 2**11  # values that are tried in exact numbers
 _FEW_SUMMED = 2**12  # the range of sums over blocks that is tried first
 
 
@@ -44,12 +53,19 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
         if alone.difference.free_symbols == {unknown}:
             return replace(found_in(made, alone, unknown, within), relation=relation)
         answer, crossings = by_algebra(relation, unknown)
-        return Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+        found = Solution(made, unknown, relation, ALGEBRA, (), tuple(crossings), answer)
+        return replace(found, reason=_by_signs(relation, unknown)) if answer is sympy.false else found
     if unknown.is_positive is False:
         raise SolveError(f"{made}: {unknown} is never positive; sizes and rates are")
     if unknown.is_integer:
         return _whole(made, relation, unknown, within)
     return _real(made, relation, unknown)
+
+
+def _by_signs(relation: Relation, unknown: sympy.Symbol) -> str:
+    """Why a relation with other symbols never holds."""
+    others = ", ".join(sorted(map(str, relation.difference.free_symbols - {unknown})))
+    return f"it never holds: whatever {unknown} and {others} are, {relation} is false where they are positive"
 
 
 def _real(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
@@ -60,33 +76,71 @@ def _real(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
     answer = real_answer(
         unknown, intervals, lambda end: relation.holds(0) if end in crossings else holds_at(relation, unknown, end)
     )
-    reason = "" if intervals else _never(relation, unknown, crossings, "no positive value")
+    reason = "" if intervals else never(relation, unknown, crossings, (None, None), nothing="no positive value")
     return Solution(made, unknown, relation, CLOSED, intervals, tuple(crossings), answer, reason)
 
 
 def _whole(made: str, relation: Relation, unknown: sympy.Symbol, within: Any) -> Solution:
-    tried = None if within is None else range_of(within)
-    least, most = (1, None) if tried is None else (tried[0], tried[-1])
+    if within is None:
+        return _endless(made, relation, unknown)
+    tried = range_of(within)
+    least, most, searched = tried[0], tried[-1], None
     crossings: list[Any] = []
-    searched = None
-    if tried is None or (isinstance(tried, range) and tried.step == 1):
-        try:
-            intervals, crossings = by_pieces(relation, unknown, least, most)
-            method = CLOSED
-        except NotRational:
-            if is_monotone(relation, unknown):
-                intervals, method = by_bisection(relation, unknown, least, most), MONOTONE
-            else:
-                tried = range_of(within) if tried is not None else _enclosing(relation, unknown)
-                intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
-    else:
-        intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (tried[0], tried[-1])
-    ends = searched if searched is not None else (least, most) if tried is not None else None
-    nothing = "no whole number" if ends is None else f"no value of {ends[0]} .. {ends[1]}"
-    reason = "" if intervals else _never(relation, unknown, crossings, nothing, ends or (1, None))
-    answer = whole_answer(unknown, intervals)
-    given = () if tried is None else among(unknown, tried)
+    try:
+        if not (isinstance(tried, range) and tried.step == 1):
+            raise NotRational("a list of values")
+        intervals, crossings = by_pieces(relation, unknown, least, most)
+        method = CLOSED
+    except NotRational:
+        if isinstance(tried, range) and tried.step == 1 and is_monotone(relation, unknown):
+            (intervals, _), method = by_bisection(relation, unknown, least, most), MONOTONE
+        else:
+            intervals, method, searched = by_trying(relation, unknown, tried), EXHAUSTIVE, (least, most)
+    reason = "" if intervals else never(relation, unknown, crossings, (least, most))
+    answer, given = whole_answer(unknown, intervals), among(unknown, tried)
     return Solution(made, unknown, relation, method, intervals, tuple(crossings), answer, reason, searched, given)
+
+
+def _endless(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
+    """The solution among all whole numbers: proved, or with the last value that a search speaks of."""
+    found = Solution(made, unknown, relation, CLOSED)
+    try:
+        intervals, crossings = by_pieces(relation, unknown, 1, None)
+        found = replace(with_pattern(found, of_intervals(intervals)), values=tuple(crossings))
+    except NotRational:
+        found = _searched(found)
+    reason = "" if found else never(relation, unknown, list(found.values), (1, found.unknown_beyond), found.method)
+    return replace(found, reason=reason)
+
+
+def _searched(found: Solution) -> Solution:
+    """The solution of what has no polynomial pieces: by one edge, by residue classes, or by trying."""
+    relation, unknown = found.relation, found.unknown
+    monotone = is_monotone(relation, unknown)
+    intervals, complete = by_bisection(relation, unknown, 1, None) if monotone else ((), False)
+    if complete:
+        return with_pattern(replace(found, method=MONOTONE), of_intervals(intervals))
+    ways = ((RESIDUES, by_residues), (ENVELOPES, by_envelopes))
+    for method, way in ways if work_of(relation) <= _QUICK else ways[::-1]:
+        with suppress(NotRational):
+            return with_pattern(replace(found, method=method), way(relation, unknown))
+    if monotone:
+        claimed = replace(found, method=MONOTONE, searched=(1, FURTHEST), unknown_beyond=FURTHEST)
+        return with_pattern(claimed, of_intervals(intervals))
+    try:
+        tried = _enclosing(relation, unknown)
+        intervals = by_trying(relation, unknown, tried)
+    except SolveError:  # numbers beyond those of arrays
+        if relation.difference.has(sympy.Sum):
+            raise
+        tried = range(1, _FEW_EXACT + 1)
+        held = [(each, each) for each in tried if holds_at(relation, unknown, sympy.Integer(each))]
+        intervals = joined(held)
+    last = tried[-1]
+    if len(intervals) > MOST_LISTED:
+        last, intervals = intervals[MOST_LISTED][0] - 1, intervals[:MOST_LISTED]
+    claimed = replace(found, method=EXHAUSTIVE, searched=(1, last), unknown_beyond=last)
+    return with_pattern(claimed, of_intervals(intervals))
 
 
 def _enclosing(relation: Relation, unknown: sympy.Symbol) -> Sequence[int]:
@@ -97,22 +151,3 @@ def _enclosing(relation: Relation, unknown: sympy.Symbol) -> Sequence[int]:
     while most < MOST_SUMMED and by_trying(relation, unknown, [1, most]) == (((1, most),) if first else ()):
         most *= 2
     return range_of((1, most))
-
-
-def _never(
-    relation: Relation, unknown: sympy.Symbol, crossings: list[Any], nothing: str, ends: tuple[Any, Any] = (1, None)
-) -> str:
-    """Why a relation holds nowhere: where its two sides are equal, or what they are at the ends of the range."""
-    if crossings:
-        where = ", ".join(f"{unknown} = {float(each):.4g}" for each in crossings)
-        return f"{nothing} satisfies {relation}: its sides are equal at {where}, and not beyond"
-    said = [_sides_at(relation, unknown, end) for end in ends if end is not None]
-    told = " and ".join([f"{sides} at {unknown} = {end}" for end, sides in zip(ends, said, strict=False) if sides])
-    return f"{nothing} satisfies {relation}" + (f": the sides are {told}" if told else "")
-
-
-def _sides_at(relation: Relation, unknown: sympy.Symbol, value: Any) -> str:
-    """Both sides at a value as numbers; nothing where one has none."""
-    both = (relation.left, relation.right)
-    sides = [difference_at(Relation(side, "==", sympy.S.Zero), unknown, sympy.Integer(value)) for side in both]
-    return "" if None in sides else " against ".join([f"{float(side):.4g}" for side in sides])

@@ -13,12 +13,13 @@ from typing import Any
 import sympy
 
 from perfmodel.errors import PerfModelError, SolveError
-from perfmodel.expressions import LARGEST_SIZE, compile_formula
+from perfmodel.expressions import compile_formula
 from perfmodel.expressions.relations import CLOSE, Relation
 from perfmodel.solving.exactly import difference_at, holds_at
 from perfmodel.solving.pieces import pieces_of, poles, roots
 
 MOST_CLOSE = 20_000  # values whose two sides are equal in floats, each decided in exact numbers
+FURTHEST = 2**1024  # where a search for the edge of what is monotone gives up
 MOST_SUMMED = 2**16  # values of a formula with sums over blocks, each with as many terms as there are blocks
 Intervals = tuple[tuple[int, int | None], ...]  # first and last whole number; None is without end
 
@@ -34,16 +35,23 @@ def by_pieces(relation: Relation, unknown: sympy.Symbol, least: int, most: int |
     holds = _exactly(relation, unknown)
     found: list[tuple[int, int | None]] = []
     start = least
-    if relation.rounded:  # a crossing may be so close to the whole number beside it that they count as equal
-        cuts = _ascending({*cuts, *[sympy.floor(cut) + beside for cut in cuts for beside in (0, 1)]})
-    for cut in cuts:
-        whole = int(sympy.floor(cut))
-        for first, last in ((start, min(whole, whole if cut != whole else whole - 1)), (whole, whole)):
-            if first <= last and last >= start:
+    for near in sorted({nearly_floor(cut) + beside for cut in cuts for beside in (-1, 0, 1, 2)}):
+        for first, last in ((start, near - 1), (near, near)):  # those beside an edge are tried one by one
+            if start <= first <= last:
                 _extend(found, first, last, holds)
                 start = last + 1
     _extend(found, start, None, holds)
     return _limited(joined(found), most), crossings
+
+
+def nearly_floor(number: Any) -> int:
+    """The whole number below a positive number, or its neighbour where a root is within 1e-40 of one.
+
+    >>> nearly_floor(sympy.sqrt(10**60 + 1))
+    1000000000000000000000000000000
+    """
+    digits = len(str(int(sympy.N(number, 15))))
+    return int(sympy.floor(sympy.N(number, digits + 40)))
 
 
 def _extend(found: list[tuple[int, int | None]], first: int, last: int | None, holds: Any) -> None:
@@ -68,7 +76,7 @@ def edges_of(relation: Relation, unknown: sympy.Symbol, low: Any) -> tuple[list[
 
 
 def _ascending(numbers: Iterable[Any]) -> list[Any]:
-    return sorted(numbers, key=lambda number: sympy.N(number, 30))
+    return sorted(numbers, key=lambda number: sympy.N(number, 100))
 
 
 def _exactly(relation: Relation, unknown: sympy.Symbol) -> Any:
@@ -115,7 +123,7 @@ def _direction(expr: sympy.Expr, unknown: sympy.Symbol) -> int | None:
         return 0
     if expr == unknown:
         return 1
-    if isinstance(expr, sympy.Pow) and expr.exp.is_number and expr.base.is_nonnegative:
+    if isinstance(expr, sympy.Pow) and expr.exp.is_number and _keeps_order(expr):
         inner = _direction(expr.base, unknown)
         return None if inner is None else inner if expr.exp > 0 else -inner
     if isinstance(expr, sympy.Mul) and not all(each.is_nonnegative for each in expr.args):
@@ -128,6 +136,11 @@ def _direction(expr: sympy.Expr, unknown: sympy.Symbol) -> int | None:
     return None
 
 
+def _keeps_order(power: Any) -> bool:
+    """Whether a power has a value, and one direction, wherever its base has."""
+    return bool(power.base.is_positive if power.exp < 0 else power.base.is_nonnegative)
+
+
 def _direction_of_sum(expr: sympy.Sum, unknown: sympy.Symbol) -> int | None:
     """1 where neither the terms, none of them negative, nor their number falls as the unknown grows."""
     parts = [expr.function, *(limit[2] for limit in expr.limits)]
@@ -136,28 +149,36 @@ def _direction_of_sum(expr: sympy.Sum, unknown: sympy.Symbol) -> int | None:
     return 1 if still and grows and expr.function.is_nonnegative else None
 
 
-def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: int | None) -> Intervals:
-    """The intervals where left - right is monotone: one edge, found by doubling and halving.
+def by_bisection(relation: Relation, unknown: sympy.Symbol, least: int, most: int | None) -> tuple[Intervals, bool]:
+    """The intervals where left - right is monotone, and whether they are all.
+
+    The one edge is found by galloping and halving, in exact ints. Where there is none to 2^1024, what follows is open.
 
     >>> n = sympy.Symbol("n", integer=True, positive=True)
     >>> by_bisection(Relation(64 * sympy.ceiling(n / 64), "<=", sympy.S(200)), n, 1, None)
-    ((1, 192),)
+    (((1, 192),), True)
     """
-    holds = _exactly(relation, unknown)
     if relation.sign == "==":
-        upper = by_bisection(relation._replace(sign="<="), unknown, least, most)
-        lower = by_bisection(relation._replace(sign=">="), unknown, least, most)
-        return common(upper, lower)
-    first, far = holds(least), least
+        upper, below = by_bisection(relation._replace(sign="<="), unknown, least, most)
+        lower, above = by_bisection(relation._replace(sign=">="), unknown, least, most)
+        return common(upper, lower), below and above
+    holds = _exactly(relation, unknown)
+    first, near, far = holds(least), least, least
+    gallops = not relation.difference.has(sympy.Sum)  # a sum over blocks takes as long as it has terms
     while holds(far) == first:
-        if far >= (most or LARGEST_SIZE):
-            return ((least, most),) if first else ()
-        far = min(2 * far + 1, most or LARGEST_SIZE)
-    near = least  # holds(near) == first, holds(far) != first
-    while far - near > 1:
-        middle = (near + far) // 2
+        if far >= (most or FURTHEST):
+            return (((least, far),) if first else ()), most is not None
+        near, far = far, min(far * far if gallops and far > 3 else 2 * far + 1, most or FURTHEST)
+    while far - near > 1:  # holds(near) == first, holds(far) != first
+        middle = _middle(near, far)
         near, far = (middle, far) if holds(middle) == first else (near, middle)
-    return ((least, near),) if first else ((far, most),)
+    return (((least, near),) if first else ((far, most),)), True
+
+
+def _middle(near: int, far: int) -> int:
+    """A number between two: half-way, or, where they are far apart, of half as many digits more."""
+    low, high = near.bit_length(), far.bit_length()
+    return 1 << ((low + high) // 2 - 1) if high - low > 2 else (near + far) // 2
 
 
 def without(ones: Intervals, others: Intervals) -> Intervals:

@@ -132,7 +132,10 @@ def _between(expr: sympy.Expr, unknown: sympy.Symbol, low: Any, high: Any) -> li
         return []
     if polynomial.degree() > _HIGHEST_DEGREE and len(polynomial.terms()) > 2:
         raise NotRational(f"a polynomial of degree {polynomial.degree()}")
-    found = {root for root in polynomial.real_roots() if low < root and root < high}
+    try:
+        found = {root for root in polynomial.real_roots() if low < root and root < high}
+    except ValueError as why:  # sympy's factors of squares of large numbers (1.14: "is not a prime factor of")
+        raise NotRational(str(why)) from None
     return sorted(found, key=lambda root: sympy.N(root, 30))
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
 
 from perfmodel.errors import SolveError
+from perfmodel.expressions import LARGEST_SIZE
 from perfmodel.expressions.relations import Relation
 from perfmodel.showing import Text, plain, plain_dict
 from perfmodel.shown import Explained
-
-_MOST_WRITTEN = 8  # intervals that are shown one by one
-_MOST_SORTED = 256  # intervals whose relations sympy puts in its order
+from perfmodel.solving.answers import (
+    MOST_WRITTEN,
+    ends_of,
+    formula_latex,
+    formula_said,
+    intervals_said,
+    runs_answer,
+    runs_said,
+    whole_answer,
+)
+from perfmodel.solving.patterns import MOST_LISTED, Run, Runs, listed, of_intervals
 
 CLOSED, MONOTONE, EXHAUSTIVE, ALGEBRA = "closed form", "monotone search", "exhaustive search", "algebra"
+RESIDUES, ENVELOPES = "closed form in residue classes", "closed form with what lies between its envelopes tried"
 DOUBLING = "search by doubling"  # exhaustive to the end of a range, and on by powers of two
 
 
@@ -24,10 +33,15 @@ DOUBLING = "search by doubling"  # exhaustive to the end of a range, and on by p
 class Solution(Explained):
     """The values of one unknown for which a relation holds.
 
-    ``intervals`` are first and last value (None is without end, or above 0 for a real unknown), ``values`` the real
-    crossings of the two sides, ``least`` the smallest value that holds, ``expression`` the answer as a sympy relation,
-    ``method`` how it was found and ``searched`` the range where it was by trying, ``reason`` why there is none.
+    ``least`` is the smallest value that holds, which ``int()`` gives too; ``most`` the largest, as of what fits (None
+    without end); ``intervals`` all of them, as first and last value (None is without end; a real unknown is above 0).
+    ``values`` are the real crossings of the two sides, ``expression`` is the answer as a sympy relation, ``method`` how
+    it was found and ``searched`` the range where it was by trying, ``reason`` why there is none.
     ``given`` is what the formulas take for granted (that a loop makes two trips), where the answer rests on it.
+
+    Where values repeat (every sixth one), ``runs`` tells them all, by remainders, and ``intervals`` lists the first
+    1000. Where a search ended without a proof of what follows, ``unknown_beyond`` is the last value that it speaks of:
+    beyond it nothing is claimed, and ``most`` is None where the last interval ends there.
 
     >>> from perfmodel import matmul, solve
     >>> found = solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
@@ -45,6 +59,18 @@ class Solution(Explained):
     reason: str = ""
     searched: tuple[int, int] | None = None
     given: tuple[Any, ...] = ()
+    runs: Runs = ()
+    unknown_beyond: int | None = None
+
+    @property
+    def pattern(self) -> Runs:
+        """The whole numbers for which it holds, as runs that may repeat.
+
+        >>> from perfmodel import solve
+        >>> solve("n % 6 == 0", "n").pattern
+        (Run(first=1, last=None, period=6, mask=1),)
+        """
+        return self.runs or of_intervals(self.intervals)
 
     @property
     def least(self) -> Any:
@@ -58,17 +84,22 @@ class Solution(Explained):
 
     @property
     def most(self) -> Any:
-        """The largest value for which it holds, None where there is no end; ``SolveError`` where there is none.
+        """The largest value that is known to hold; ``SolveError`` where there is none.
+
+        None where there is no end, and where values hold up to the end of a search that claims nothing beyond.
 
         >>> from perfmodel import matmul, solve
         >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", fits=True).most  # 6 n^2 <= 80 GiB
         119651
         """
-        return self._end(1)
+        found = self._end(1)
+        if self.runs:
+            return ends_of(self.runs[-1])[1]
+        return None if found == self.unknown_beyond else found
 
     def _end(self, side: int) -> Any:
         if not self.intervals:
-            raise SolveError(f"{self.made}: {self.reason or f'the answer is the formula {self.expression}'}")
+            raise SolveError(f"{self.made}: {self.answer if not self else f'the answer is the formula {self.answer}'}")
         return self.intervals[0][0] if side == 0 else self.intervals[-1][1]
 
     def __bool__(self) -> bool:
@@ -88,7 +119,7 @@ class Solution(Explained):
         >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute").latex
         'n \\\\geq 886'
         """
-        return str(sympy.latex(self.expression))
+        return formula_latex(self.expression, self.unknown)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
@@ -101,14 +132,19 @@ class Solution(Explained):
         >>> solve("3*n >= 10", "n").answer, solve("n*n == 10", "n").answer.split(":")[0]
         ('n >= 4', 'no whole number satisfies n**2 == 10')
         """
-        if not self:
-            return self.reason
-        if not self.intervals:
-            return str(self.expression)
-        written = [_written(self.unknown, *each, self.expression) for each in self.intervals]
-        if len(written) <= _MOST_WRITTEN:
-            return " or ".join(written)
-        return f"{' or '.join(written[:3])} or ... or {written[-1]}: {len(written)} intervals"
+        found = self.reason
+        if self.runs:
+            found = runs_said(self.unknown, self.runs)
+        elif self.intervals:
+            found = intervals_said(self.unknown, self.intervals, self.expression)
+        elif self:
+            return formula_said(self.expression, self.unknown)
+        if self.unknown_beyond is None:
+            return found
+        end = power_said(self.unknown_beyond)
+        return (
+            f"{found} in 1 .. {end}; beyond it nothing is claimed" if self else f"{found}; beyond it nothing is claimed"
+        )
 
     @property
     def how(self) -> str:
@@ -120,7 +156,7 @@ class Solution(Explained):
         """
         if self.searched is None:
             return self.method
-        ranged = f" of {self.searched[0]} .. {self.searched[1]}"
+        ranged = f" of {self.searched[0]} .. {power_said(self.searched[1])}"
         word = EXHAUSTIVE if EXHAUSTIVE in self.method else DOUBLING
         return self.method.replace(word, word + ranged, 1) if word in self.method else self.method + ranged
 
@@ -163,30 +199,14 @@ class Solution(Explained):
                 "searched": None if self.searched is None else list(self.searched),
                 "given": [str(each) for each in self.given],
                 "reason": self.reason,
+                "runs": [_run_dict(run) for run in self.runs],
+                "unknown_beyond": self.unknown_beyond,
             }
         )
 
     def __repr__(self) -> str:
         given = f", given {' and '.join(map(str, self.given))}" if self.given else ""
         return f"{self.made}\n# {self.answer}; {self.how}{given}"
-
-
-def _written(unknown: sympy.Symbol, low: Any, high: Any, expression: Any) -> str:
-    """An interval as one writes it: ``n = 8``, ``n <= 8``, ``3 < b <= 8``."""
-    if low == high:
-        return f"{unknown} = {low}"
-    whole = unknown.is_integer
-    above = "" if low == (1 if whole else 0) else f"{low} {'<=' if whole or _holds(expression, unknown, low) else '<'} "
-    ends = high is None or high is sympy.oo
-    below = "" if ends else f" {'<=' if whole or _holds(expression, unknown, high) else '<'} {high}"
-    if above and not below:
-        return f"{unknown} {above.split()[-1].replace('<', '>')} {low}"
-    return f"{above}{unknown}{below}" if below else f"every {unknown}"
-
-
-def _holds(expression: Any, unknown: sympy.Symbol, value: Any) -> bool:
-    """Whether a real answer holds the end of one of its intervals."""
-    return bool(expression.xreplace({unknown: value}) == sympy.true)
 
 
 def _speaks(relation: Any) -> bool:
@@ -211,60 +231,30 @@ def _plain(value: Any) -> Any:
     return float(found) if found.is_number else plain(found)
 
 
-def whole_answer(unknown: sympy.Symbol, intervals: tuple[tuple[int, int | None], ...]) -> Any:
-    """Intervals of whole numbers as a relation.
+def _run_dict(run: Run) -> dict[str, Any]:
+    first, last = ends_of(run)
+    return {"first": first, "last": last, "period": run.period, "remainders": [list(each) for each in run.remainders]}
 
-    >>> n = sympy.Symbol("n", integer=True, positive=True)
-    >>> whole_answer(n, ((1, 4), (9, None)))
-    (n >= 9) | (n <= 4)
+
+def power_said(number: int) -> str:
+    """A number, as a power of two where it is long and one.
+
+    >>> power_said(2**20), power_said(2**1024)
+    ('1048576', '2^1024')
     """
-    if len(intervals) > _MOST_SORTED:
-        return _joint(sympy.Or, [_between_unsorted(unknown, first, last) for first, last in intervals])
-    if len(intervals) > _MOST_WRITTEN:
-        return sympy.Or(*[_between(unknown, *each, plainly=True) for each in intervals], evaluate=False)
-    return sympy.Or(*[_between(unknown, first, last) for first, last in intervals])
+    power = number.bit_length() - 1
+    return f"2^{power}" if number > LARGEST_SIZE and number == 2**power else str(number)
 
 
-def _between_unsorted(unknown: sympy.Symbol, first: int, last: int | None) -> Any:
-    """An interval without sympy's own ordering of its parts, which takes most of the time of a long answer."""
-    ends = ((sympy.Ge, first), (sympy.Le, last))
-    parts = [sympy.Basic.__new__(kind, unknown, sympy.Integer(end)) for kind, end in ends if end is not None]
-    return _joint(sympy.And, parts) if len(parts) > 1 else parts[0]
+def with_pattern(found: Solution, runs: Runs) -> Solution:
+    """A solution with other values: intervals where they can be listed, else the runs too.
 
-
-def _joint(join: Any, parts: list[Any]) -> Any:
-    found = sympy.Basic.__new__(join, *parts)
-    found._argset = frozenset(parts)
-    return found
-
-
-def real_answer(
-    unknown: sympy.Symbol, intervals: tuple[tuple[Any, Any], ...], holds: Callable[[Any], bool] = lambda end: True
-) -> Any:
-    """Intervals of a positive real as a relation, with the ends at which it holds.
-
-    >>> b = sympy.Symbol("b", positive=True)
-    >>> real_answer(b, ((sympy.S(3), sympy.oo),)), real_answer(b, ((sympy.S(3), sympy.oo),), lambda end: False)
-    (b >= 3, b > 3)
+    >>> from perfmodel import solve
+    >>> with_pattern(solve("n % 6 == 0", "n"), (Run(3, 8),)).answer
+    '3 <= n <= 8'
     """
-    return sympy.Or(*[_real_between(unknown, low, high, holds) for low, high in intervals])
-
-
-def _real_between(unknown: sympy.Symbol, low: Any, high: Any, holds: Callable[[Any], bool]) -> Any:
-    if low == high:
-        return sympy.Eq(unknown, low)
-    parts = []
-    if low != 0:
-        parts.append((sympy.Ge if holds(low) else sympy.Gt)(unknown, low))
-    if high is not sympy.oo:
-        parts.append((sympy.Le if holds(high) else sympy.Lt)(unknown, high))
-    return sympy.And(*parts)
-
-
-def _between(unknown: sympy.Symbol, first: int, last: int | None, plainly: bool = False) -> Any:
-    if first == last:
-        return sympy.Eq(unknown, first)
-    above, below = sympy.Ge(unknown, first, evaluate=False), sympy.Le(unknown, last or 0, evaluate=False)
-    if last is None:
-        return above
-    return below if first == 1 else sympy.And(above, below, evaluate=not plainly)
+    repeats = any(run.period > 1 for run in runs)
+    intervals, complete = listed(runs, MOST_LISTED if repeats else len(runs))
+    if complete and (not repeats or len(intervals) <= MOST_WRITTEN):
+        return replace(found, intervals=intervals, runs=(), expression=whole_answer(found.unknown, intervals))
+    return replace(found, intervals=intervals, runs=runs, expression=runs_answer(found.unknown, runs))

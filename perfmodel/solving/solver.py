@@ -16,15 +16,15 @@ from perfmodel.expressions.relations import Joint, Relation, folded
 from perfmodel.graph.describing import title
 from perfmodel.graph.programs import Program
 from perfmodel.solving.asking import Question
-from perfmodel.solving.bits import bits_asked, by_bits
+from perfmodel.solving.bits import bits_asked, bits_symbol, by_bits
 from perfmodel.solving.combining import combined
 from perfmodel.solving.domains import sizes_exist, steady, taken_for_granted, where_all, within_domain
 from perfmodel.solving.estimated import by_bounds, by_estimates, is_timed
 from perfmodel.solving.exactly import holds_at
 from perfmodel.solving.finding import found_in
 from perfmodel.solving.integers import Intervals, common
-from perfmodel.solving.quantities import check_words
-from perfmodel.solving.solutions import Solution
+from perfmodel.solving.quantities import BESIDE, check_words
+from perfmodel.solving.solutions import ALGEBRA, Solution
 from perfmodel.solving.unknowns import ESTIMATED, opened, prepared, range_of, unknown_of
 
 _SYMPY = (bool, sympy.logic.boolalg.Boolean, Relation)
@@ -55,16 +55,22 @@ def solve(
     asks where the program takes no longer (without a machine: moves no more) than that one.
     Next to a fraction such as a measured time, sides within 1e-12 of each other count as equal.
 
-    A dimension is a positive whole number: the answer is exact, by the roots of polynomials where there are no
-    ceilings, else by a search that its ``method`` names (``within`` gives the range, 1 .. 2^20 unless said). Other
-    unknowns are positive reals. Where other symbols stay, the answer is a formula. ``effects`` other than "ideal" are
-    estimated at each value of the range; unless it is said, of 1 .. 2^14, and beyond at powers of two to 2^30, between
-    which an edge is closed in (bound="launch" is known there too). ``SolveError`` where the question cannot be asked.
+    A dimension is a positive whole number: the answer is exact, without end, as its ``method`` says: by the roots of
+    polynomials, by the one edge of what only grows, or in each residue class of what repeats. What has none of these is
+    tried at 1 .. 2^20 (or ``within``), and the answer claims nothing beyond. Other unknowns are positive reals. Where
+    other symbols stay, the answer is a formula. ``effects`` other than "ideal" are estimated at each value of the
+    range; unless it is said, of 1 .. 2^14, and beyond at powers of two to 2^30, between which an edge is closed in
+    (bound="launch" is known there too). ``SolveError`` where the question cannot be asked.
+
+    Of the answer, ``.least`` (or ``int()``) is the smallest value, ``.most`` the largest, as of what fits (None without
+    end), ``.intervals`` all of them; ``.values`` are the crossings, ``.expression`` a sympy relation.
 
     >>> from perfmodel import dims, machine, matmul, reals
     >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", bound="compute")
     solve(matmul(m=n n=n k=n, bf16), 'h100-sxm', n, bound='compute')
     # n >= 886; closed form
+    >>> solve(matmul("n", "n", "n"), "h100-sxm", "n", fits=True).most
+    119651
     >>> n, bandwidth = dims("n"), reals("bandwidth")
     >>> float(solve(matmul(8, 8192, 8192), machine("h100-sxm").replace(bandwidth_bytes_per_s=bandwidth),
     ...             "bandwidth", where="time_s <= 20e-6").least) / 1e12
@@ -73,18 +79,18 @@ def solve(
     if callable(subject) and not isinstance(subject, (Program, *_SYMPY)):
         subject = _called(subject, on if unknown is None else unknown)
     if not isinstance(subject, Program):
+        if beside is not None:
+            raise SolveError("solve: beside= is a program beside another one; a relation stands alone")
         return _of_relation(subject, on, unknown, (bound, fits, where), within)
     if unknown is None:
         on, unknown = None, on
     if beside is not None and (bound, fits, where) == (None, False, None):
         where = "bytes <= beside_bytes" if on is None else "time_s <= beside_time_s"
     chip = opened(None if on is None else _machine(on), unknown, subject)
-    asked = [name for name, value in (("bound", bound), ("fits", fits or None), ("where", where)) if value is not None]
-    if len(asked) != 1:
-        raise SolveError("solve: ask one thing: bound='compute', fits=True or where='time_s <= 1e-3'")
+    asked = _one_of({"bound": bound, "fits": fits or None, "where": where}, beside)
     bits = bits_asked(subject, unknown)
-    symbol = dimension("bits") if bits is not None else unknown_of(subject, chip, unknown)
-    made = _made(subject, chip, symbol, asked[0], {"bound": bound, "fits": True, "where": where}[asked[0]])
+    symbol = bits_symbol(unknown) if bits is not None else unknown_of(subject, chip, unknown)
+    made = _made(subject, chip, symbol if bits is None else repr(unknown), *asked)
     condition = None if where is None else condition_of(where)
 
     def alone(each: Any, within: Any) -> Solution:
@@ -94,6 +100,20 @@ def solve(
     if not isinstance(condition, Joint):
         return alone(condition, within)
     return _combined(made, condition, alone, subject, symbol, within)
+
+
+def _one_of(asked: dict[str, Any], beside: Program | None) -> tuple[str, Any]:
+    """The one thing that is asked, and its value; what stands beside has to be asked of."""
+    given = [(name, value) for name, value in asked.items() if value is not None]
+    if len(given) != 1:
+        raise SolveError("solve: ask one thing: bound='compute', fits=True or where='time_s <= 1e-3'")
+    ((name, value),) = given
+    if beside is not None and (name != "where" or BESIDE not in str(value)):
+        raise SolveError(
+            f"solve: {name}= asks nothing of the program in beside=: name its quantities in where=, as in "
+            "'time_s <= beside_time_s'"
+        )
+    return name, value
 
 
 def _called(make: Callable[..., Any], unknown: Any) -> Any:
@@ -112,7 +132,7 @@ def _solved(asked: Question, bits: str | None, effects: Any, within: Any, joint:
         if effects != "ideal" or asked.beside is not None:
             given = "beside" if asked.beside is not None else f"effects={effects!r}"
             raise SolveError(f"{made}: bits are solved for with ideal times of one program, not {given}")
-        return by_bits(made, program, bits, asked.relation)
+        return by_bits(made, program, symbol, asked.relation)
     asked = asked.prepared()
     tried, onward = range_of(within, ESTIMATED), within is None
     if effects != "ideal" and asked.bound is not None:
@@ -131,14 +151,22 @@ def _combined(
     plain = [place for place, each in enumerate(leaves) if not _is_searched(each)]
     known = {place: alone(leaves[place], within) for place in plain}
     narrow = within if within is not None or not symbol.is_integer else _narrowed(condition, known)
-    rest = {place: alone(each, narrow) for place, each in enumerate(leaves) if place not in known}
+    rest = {place: _tried(each, alone, within, narrow) for place, each in enumerate(leaves) if place not in known}
     parts = [(known | rest)[place] for place in range(len(leaves))]
     tried = None if within is None else range_of(within)
     among: Intervals = ((1, None),) if tried is None else ((tried[0], tried[-1]),)
-    if isinstance(subject, Program) and symbol.is_integer and all(each.intervals or not each for each in parts):
+    if isinstance(subject, Program) and symbol.is_integer and not any(each.method == ALGEBRA for each in parts):
         among = common(among, where_all(sizes_exist(prepared(subject, symbol)), symbol))
     contiguous = tried is None or (isinstance(tried, range) and tried.step == 1)
     return combined(made, condition, parts, among, None if contiguous else tried)
+
+
+def _tried(leaf: Any, alone: Callable[[Any, Any], Solution], within: Any, narrow: Any) -> Solution:
+    """The solution of what holds ceilings: without end where that is known, else of the range that others leave."""
+    if narrow is within or is_timed(leaf):
+        return alone(leaf, narrow)
+    found = alone(leaf, None)
+    return found if found.unknown_beyond is None else alone(leaf, narrow)
 
 
 def _is_searched(leaf: Any) -> bool:
@@ -151,10 +179,12 @@ def _narrowed(condition: Joint, known: dict[int, Solution]) -> tuple[int, int] |
     found: Intervals = ((1, None),)
     place = 0  # of a comparison, those inside others counted too
     for part in condition.parts if condition.join == "and" else ():
-        if not isinstance(part, Joint) and place in known and known[place].intervals:
+        if not isinstance(part, Joint) and place in known and known[place].intervals and not known[place].runs:
             found = common(found, known[place].intervals)
         place += folded(part, lambda _: 1, dict.fromkeys(("and", "or", "not"), sum))
-    return (found[0][0], found[-1][1]) if found and found[-1][1] is not None else None
+    if not found or found[-1][1] is None or found[-1][1] - found[0][0] >= ESTIMATED:
+        return None
+    return found[0][0], found[-1][1]
 
 
 def _by_formulas(asked: Question, within: Any, joint: bool) -> Solution:
@@ -213,6 +243,6 @@ def _of_relation(given: Any, unknown: Any, more: Any, asked: tuple[Any, Any, Any
     return _combined(made, condition, alone, None, symbol, within)
 
 
-def _made(program: Program, chip: Machine | None, symbol: sympy.Symbol, name: str, value: Any) -> str:
+def _made(program: Program, chip: Machine | None, symbol: Any, name: str, value: Any) -> str:
     machine_part = "" if chip is None else f"{chip.name!r}, "
     return f"solve({title(program)}, {machine_part}{symbol}, {name}={value!r})"

@@ -64,7 +64,12 @@ def _switched(relation: Relation) -> tuple[Any, list[Relation]] | None:
 
 def _solved(relation: Relation, unknown: sympy.Symbol) -> tuple[Any, list[Any]]:
     numerator, denominator = sympy.fraction(sympy.together(relation.difference))
+    sign = _sign_of(numerator) * _sign_of(denominator)
+    if sign:
+        return (sympy.true if relation.holds(sign) else sympy.false), []
     polynomial = _polynomial(numerator, unknown)
+    if polynomial is not None and polynomial.degree() == 0 and denominator.is_positive:  # the unknown cancels
+        return _against_zero(sympy.factor(polynomial.LC()), relation.sign), []
     solved = None if polynomial is None or not denominator.is_positive else _form(polynomial)
     if solved is None:
         raise SolveError(
@@ -114,24 +119,82 @@ def _others(relation: Relation, unknown: sympy.Symbol) -> str:
 
 def _linear(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple[Any, list[Any]]:
     factor, constant = polynomial.all_coeffs()
-    factor, root = sympy.factor(factor), sympy.factor(-constant / factor)
-    return _sided(relation.sign, unknown, factor, root, bool(constant.is_negative)), [root]
+    factor, constant = sympy.factor(factor), sympy.factor(constant)
+    root = sympy.factor(-constant / factor)
+    return _sided(relation.sign, unknown, factor, root, constant), [root]
 
 
-def _sided(sign: str, unknown: sympy.Symbol, factor: Any, root: Any, like_factor: bool) -> Any:
-    """``factor * (unknown - root) sign 0`` as a bound of the unknown, with the case of a factor of unknown sign.
+def _sided(sign: str, unknown: sympy.Symbol, factor: Any, root: Any, constant: Any) -> Any:
+    """``factor * unknown + constant sign 0`` as a bound of the unknown, with a case for each sign of the factor."""
+    if sign == "==":
+        still = sympy.false if factor.is_positive or factor.is_negative else _at_zero(sign, constant)
+        at_root = Relation(unknown, sign, root).as_sympy()
+        return sympy.Or(at_root, sympy.And(_against_zero(factor, sign), still)) if still != sympy.false else at_root
+    if factor.is_positive or factor.is_negative:
+        turned = _TURNED[sign] if factor.is_negative else sign
+        return Relation(unknown, turned, root).as_sympy()
+    if root.is_negative:  # unknown - root is positive
+        return _against_zero(factor, sign)
+    along = _above(unknown, sign, -constant, factor)
+    against = _above(unknown, _TURNED[sign], constant, -factor)
+    still = _at_zero(sign, constant)  # where the factor is 0
+    signs = {">": along, "<": against, "==": still}
+    for strict, loose in ((">", ">="), ("<", "<=")):
+        if still is sympy.true and signs[strict] is sympy.true:
+            signs = {loose: sympy.true} | {each: signs[each] for each in signs if each not in (strict, "==")}
+    return sympy.Or(*[sympy.And(_against_zero(factor, each), case) for each, case in signs.items()])
 
-    ``like_factor`` says that the root has the sign of the factor: a positive unknown is never below a negative one.
-    """
-    along = Relation(unknown, sign, root).as_sympy()
-    if factor.is_positive or sign == "==":
-        return along
-    against: Any = Relation(unknown, _TURNED[sign], root).as_sympy()
-    if like_factor:
-        against = sympy.true if sign in ("<=", "<") else sympy.false
-    if factor.is_negative:
-        return against
-    return sympy.Or(sympy.And(factor > 0, along), sympy.And(factor < 0, against))
+
+def _at_zero(sign: str, constant: Any) -> Any:
+    """A comparison of a constant with 0, decided where its sign is known."""
+    known = _sign_of(sympy.expand(constant))
+    if known or constant == 0:
+        return sympy.true if Relation(constant, sign, sympy.S.Zero).holds(known) else sympy.false
+    return _against_zero(constant, sign)
+
+
+def _above(unknown: sympy.Symbol, sign: str, top: Any, bottom: Any) -> Any:
+    """``unknown sign top/bottom``, the bottom being positive; true or false where that is below every unknown."""
+    if _sign_of(sympy.expand(top)) < 0 or top == 0:
+        return sympy.false if sign in ("<=", "<") else sympy.true
+    above, below = _plainly(top), _plainly(bottom)
+    found = sympy.Mul(above[0] / below[0], above[1], sympy.Pow(below[1], -1))
+    return Relation(unknown, sign, found).as_sympy()
+
+
+def _plainly(expr: Any) -> tuple[Any, Any]:
+    """A positive number, and what it multiplies: a sign is taken into a sum."""
+    scale, rest = sympy.factor(expr).as_coeff_Mul()
+    parts = list(sympy.Mul.make_args(rest))
+    place = next((place for place, each in enumerate(parts) if each.is_Add), None)
+    if scale > 0 or place is None:
+        return scale, rest
+    parts[place] = sympy.Add(*[-term for term in parts[place].args])
+    return -scale, sympy.Mul(*parts)
+
+
+def _against_zero(factor: Any, sign: str) -> Any:
+    """A formula against 0, without its positive factors and with what is subtracted on the other side."""
+    scale, rest = sympy.factor(factor).as_coeff_Mul()
+    kept = sympy.Mul(*[each for each in sympy.Mul.make_args(rest) if not each.is_positive])
+    kept = sympy.expand(kept if scale > 0 else -kept)
+    terms = sympy.Add.make_args(kept)
+    taken = [-each for each in terms if each.could_extract_minus_sign()]
+    given = [each for each in terms if not each.could_extract_minus_sign()]
+    left, right = sympy.Add(*given), sympy.Add(*taken)
+    if left == 0 or (right != 0 and right.as_coeff_Mul()[0] < left.as_coeff_Mul()[0]):
+        left, right, sign = right, left, _TURNED[sign]
+    return Relation(left, sign, right).as_sympy()
+
+
+def _sign_of(expr: Any) -> int:
+    """1 or -1 where every term of a formula has that sign for positive symbols, else 0."""
+    if expr.is_positive or expr.is_negative:
+        return 1 if expr.is_positive else -1
+    terms = sympy.Add.make_args(sympy.expand(expr))
+    if all(each.is_positive for each in terms):
+        return 1
+    return -1 if all(each.is_negative for each in terms) else 0
 
 
 def _square(relation: Relation, unknown: sympy.Symbol, polynomial: Any) -> tuple[Any, list[Any]]:

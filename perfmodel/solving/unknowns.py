@@ -57,6 +57,8 @@ def opened(chip: Machine | None, given: Any, program: Program) -> Machine | None
     if name != "peak":
         return chip.replace(**{name: symbol})
     formats = sorted({work.compute.name for item in program.counted for work in item.works if work.unit == "matrix"})
+    if not formats:
+        raise SolveError("solve: the program computes nothing on a matrix unit, so no peak of one bounds it")
     if len(formats) != 1:
         raise SolveError(
             f"solve: the peak of {listed(formats)}: ask of one, machine.replace(peak={{'bf16': pm.reals('peak')}})"
