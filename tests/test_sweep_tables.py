@@ -118,3 +118,21 @@ def test_what_a_function_raises_names_the_point(threads: bool) -> None:
 def made(n: int, parts: int) -> pm.Program:
     """A program that there is not for no parts."""
     return pm.gemv(n // parts, 8)
+
+
+@pytest.mark.parametrize(
+    "name", ["flops", "bytes", "bound", "time_s", "tile_m", "flops_per_s", "is_least", "intensity_flops_per_byte"]
+)
+def test_a_size_is_not_lost_under_a_column_of_its_name(name: str, tmp_path: Path) -> None:
+    """A size named like a column that is asked for is refused, with the reason, for programs, functions and files."""
+    program, points = pm.matmul(name, "n", "n"), {name: [1], "n": [2]}
+    columns = {"metrics": name, "on": "h100-sxm"}
+    calls: list[Callable[[], Any]] = [
+        lambda: pm.sweep(program, points, **columns),
+        lambda: pm.sweep(lambda **sizes: pm.matmul(sizes[name], sizes["n"], 8), points, **columns),
+        lambda: pm.sweep_to(tmp_path / "files", program, points, **columns),
+    ]
+    for call in calls:
+        with pytest.raises(pm.LabelError, match=f"sweep: {name!r} is a size and a column of the answer"):
+            call()
+    assert pm.sweep(program, points, metrics="memory_bytes")[name].tolist() == [1]

@@ -15,6 +15,7 @@ from perfmodel.effects.stream_k import checked_schedule
 from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import LabelError, PerfModelError, brief
 from perfmodel.estimation.names import names_of
+from perfmodel.estimation.naming_apart import check_apart
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.column_names import column_of, quantities_of
 from perfmodel.sweeping.measures import checked_metrics
@@ -56,7 +57,7 @@ def sweep(
     or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
 
     Sizes are whole numbers, as ints or as floats. ``PerfModelError`` for what cannot be asked, with the point at which
-    a function fails.
+    a function fails; ``LabelError`` for a size named like a column of the answer (flops, time_s).
 
     >>> from perfmodel import matmul
     >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
@@ -74,8 +75,7 @@ def sweep(
 def _together(asked: Question, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The columns of all blocks, written as they come; those of the points stay what they are where each is one row."""
     whole = asked.points.columns if len(asked.machines) <= 1 else {}
-    measured = {column_of(name) for name in asked.metrics}
-    found: dict[str, Any] = {name: values for name, values in whole.items() if name not in measured}
+    found: dict[str, Any] = dict(whole)
     start, kept = 0, set(found)
     for part in parts:
         stop = start + len(next(iter(part.values())))
@@ -125,6 +125,7 @@ def question(
     elif not callable(subject):
         raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {brief(subject)}")
     names = checked_metrics(quantities_of(metrics), bool(chips))
+    check_apart("sweep", found.names, map(column_of, names))
     how, given = known_protocol(protocol), checked_tile(tile)
     return Question(subject, found, chips, names, names_of(effects), how, given, checked_schedule(schedule, given))
 
