@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -136,3 +137,28 @@ def test_a_size_is_not_lost_under_a_column_of_its_name(name: str, tmp_path: Path
         with pytest.raises(pm.LabelError, match=f"sweep: {name!r} is a size and a column of the answer"):
             call()
     assert pm.sweep(program, points, metrics="memory_bytes")[name].tolist() == [1]
+
+
+def test_functions_of_an_axis_are_told_apart_without_addresses() -> None:
+    """Lambdas by place, partials by function and arguments, two functions of one name by number."""
+
+    def half(p: pm.Program) -> pm.Program:
+        return pm.cast(p, "fp8_e4m3")
+
+    first = half
+
+    def half(p: pm.Program) -> pm.Program:  # type: ignore[no-redef]
+        return p
+
+    chosen = [lambda p: p, lambda p: pm.cast(p, "fp32"), functools.partial(pm.cast, dtype="fp32"), first, half,
+              functools.partial(lambda p, k: p, k=2), None]  # fmt: skip
+    names = ["transform 1", "transform 2", "cast(dtype='fp32')", "half", "half (2)", "transform 6", "none"]
+    found = pm.sweep(CUBE, {"transform": chosen, "n": [8]}, metrics="bytes", block=2)
+    assert found["transform"].tolist() == names
+    with ThreadPoolExecutor(2) as pool:
+        again = pm.sweep(CUBE, {"transform": chosen, "n": [8]}, metrics="bytes", block=3, executor=pool)
+    pandas.testing.assert_frame_equal(again, found)
+    assert found["bytes"].tolist() == [384, 768, 768, 192, 384, 384, 384]  # 3 * 8 * 8 elements of 2, 4 and 1 bytes
+    given: list[Any] = []
+    pm.sweep(lambda n, make: given.append(make) or CUBE.at(n=n), {"n": [8], "make": chosen[:2]}, metrics="bytes")
+    assert given == chosen[:2]

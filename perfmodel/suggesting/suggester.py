@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.effects import protocol as known_protocol
 from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveError, brief, did_you_mean, listed
 from perfmodel.estimation import prepared
@@ -68,7 +68,7 @@ def suggest(
     True
     """
     made = _program(program, wanted, named(where, wanted))
-    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    chips = named_apart([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if not chips:
         raise PerfModelError("suggest: expected at least one machine: suggest(p, 'h100-sxm', n=50257)")
     if type(top) is not int or top < 1:

@@ -9,7 +9,7 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.effects import protocol as known_protocol
 from perfmodel.effects.stream_k import checked_schedule
 from perfmodel.effects.tiles import checked_tile
@@ -113,8 +113,8 @@ def question(
     >>> question(matmul("n", "n", "n"), {"n": [64]}, None, None).metrics
     ('flops', 'bytes', 'intensity')
     """
-    found = points_of(points, zipped)
-    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    found = points_of(points, zipped).named()
+    chips = named_apart([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if on is not None and not chips:
         raise PerfModelError(f"sweep: on={brief(on)} holds no machine; without on= there are counts alone")
     if MACHINE in found.names:
