@@ -162,3 +162,17 @@ def test_functions_of_an_axis_are_told_apart_without_addresses() -> None:
     given: list[Any] = []
     pm.sweep(lambda n, make: given.append(make) or CUBE.at(n=n), {"n": [8], "make": chosen[:2]}, metrics="bytes")
     assert given == chosen[:2]
+
+
+def test_a_tile_that_the_estimate_did_not_choose_is_empty(tmp_path: Path) -> None:
+    """Whole numbers where it chose one; <NA> for a program with tiles of its own, no contraction, and a TPU."""
+    tiles = ["tile_m", "tile_n", "tile_splits"]
+    own = pm.tile(CUBE, m=64, n=64)
+    for program, chip in ((own, "h100-sxm"), (pm.elementwise("x + 1", "n"), "h100-sxm"), (CUBE, "tpu-v5e")):
+        found = pm.sweep(program, {"n": [1024]}, chip, tiles)
+        assert found[tiles].isna().all(axis=None)
+    mixed = pm.sweep(CUBE, {"n": [1024, 2048]}, ["h100-sxm", "tpu-v5e"], tiles)
+    assert mixed["tile_m"].isna().tolist() == [False, True] * 2
+    assert {type(each) for each in mixed["tile_m"].dropna().tolist()} == {int}
+    written = pm.sweep_to(tmp_path / "t", CUBE, {"n": [1024, 2048]}, ["h100-sxm", "tpu-v5e"], tiles, block=1)
+    assert pandas.read_parquet(written)["tile_m"].isna().tolist() == [False, True] * 2

@@ -15,7 +15,7 @@ from perfmodel.estimation.many import BOUNDS
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.column_names import column_of
-from perfmodel.sweeping.measures import columns_of, joined
+from perfmodel.sweeping.measures import TILES, columns_of, joined
 from perfmodel.sweeping.points import Points, is_size
 from perfmodel.sweeping.value_names import bare, label
 from perfmodel.transforms import cast
@@ -68,7 +68,7 @@ class Question:
         return list(dict.fromkeys([each.name for each in self.machines]))
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Columns as a DataFrame, in which machines and bounds, codes so far, are categories.
+        """Columns as a DataFrame: machines and bounds, codes so far, are categories, and a tile of 0 is no number.
 
         >>> from perfmodel import machine, matmul
         >>> from perfmodel.sweeping.points import points_of
@@ -81,6 +81,9 @@ class Question:
         kinds = {MACHINE: self.machine_names, "bound": list(BOUNDS)}
         coded = [name for name in kinds if name in columns and name not in self.points.names]
         made = {name: pandas.Categorical.from_codes(columns[name], categories=kinds[name]) for name in coded}
+        for name in set(TILES) & set(self.metrics):
+            made[name] = pandas.array(columns[name], dtype="Int64")
+            made[name][columns[name] == 0] = pandas.NA
         return pandas.DataFrame(columns | made, copy=False)
 
     def answer(self, start: int, stop: int) -> dict[str, Any]:

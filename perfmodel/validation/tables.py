@@ -8,7 +8,7 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from perfmodel.errors import PerfModelError, brief
-from perfmodel.validation.rows import check_columns
+from perfmodel.validation.rows import NEEDS, check_columns
 
 _LONGEST_PATH = 400  # characters of a path that a message shows
 
@@ -43,6 +43,6 @@ def _read(path: Path) -> Any:
             f"validate: {brief(str(path), _LONGEST_PATH)}: rows have more cells than the header has columns"
         ) from None
     except FileNotFoundError:
-        raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}") from None
+        raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}; {NEEDS}") from None
     except (OSError, UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise PerfModelError(f"validate: {brief(str(path), _LONGEST_PATH)} is not a CSV table: {error}") from None
