@@ -182,7 +182,7 @@ def _legend(drawn: Any) -> None:
     _, labels = drawn.get_legend_handles_labels()
     lines = sum(1 + label.count("\n") for label in labels)
     if lines <= _INSIDE:
-        legend(drawn, loc="lower right")
+        legend(drawn, 1, loc="lower right")
     else:
         wide = drawn.get_window_extent().width > drawn.figure.bbox.width / 2
         legend(drawn, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2 if wide else 1)

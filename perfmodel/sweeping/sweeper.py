@@ -54,8 +54,9 @@ def sweep(
     bytes, intensity (in the column intensity_flops_per_byte), memory_bytes, footprint_bytes, time_s, ideal_time_s,
     flops_per_s, bound, tile_m, ...; ``effects``, ``protocol``, ``tile`` and ``schedule`` are those of ``estimate``
     (``is_least`` says where a work has no known rate, and is left out; ``tile_m`` is the tile that the estimate chose,
-    and <NA> where it chose none: no contraction, no GPU, or a program that has tiles of its own). ``executor`` is any of ``concurrent.futures``
-    or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+    and <NA> where it chose none: no contraction, no GPU, or a program that has tiles of its own). ``executor`` is any
+    of ``concurrent.futures`` or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory
+    goes to files: ``sweep_to``.
 
     Sizes are whole numbers, as ints or as floats. ``PerfModelError`` for what cannot be asked, with the point at which
     a function fails; ``LabelError`` for a size named like a column of the answer (flops, time_s).
