@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.errors import PerfModelError
 from perfmodel.estimation import Estimate, estimate
 from perfmodel.estimation.times import ratio
@@ -120,7 +120,8 @@ def compare(*programs: Program, on: On | Iterable[On], effects: Any = "real") ->
     >>> [round(gain, 2) for gain in found.speedups]
     [1.0, 1.64]
     """
-    machines = list(on) if isinstance(on, Iterable) and not isinstance(on, str) else [on]
+    given = list(on) if isinstance(on, Iterable) and not isinstance(on, str) else [on]
+    machines = named_apart([each if isinstance(each, Machine) else machine(each) for each in given])
     if not programs or not machines:
         raise PerfModelError("compare: expected at least one program and one machine: compare(p, q, on='h100-sxm')")
     return Comparison(tuple([estimate(program, item, effects=effects) for program in programs for item in machines]))

@@ -17,6 +17,7 @@ import perfmodel.recipes as recipes
 import perfmodel.transforms as transforms
 from perfmodel.errors import ExpressionError, did_you_mean, listed
 from perfmodel.expressions import Size, parse_size, parse_tree
+from perfmodel.expressions.parsing import SIZE_FUNCTIONS
 from perfmodel.graph.functions import FUNCTIONS
 from perfmodel.graph.programs import Program
 from perfmodel.graph.sequencing import sequence
@@ -31,7 +32,6 @@ _TRANSFORMS = ("cast", "fuse", "grad", "im2col", "online", "pad", "reassociate",
 _VERBS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in (*_FROM_SIZES, sequence)}
 _VERBS |= {name: getattr(transforms, name) for name in _TRANSFORMS}
 _VERBS |= {f"recipes.{name}": getattr(recipes, name) for name in recipes.__all__}
-_SIZE_FUNCTIONS = ("ceil", "floor", "ceil_div", "min", "max")  # what parse_size knows
 # Names that stand for no size: what they mean in other languages would be lost in a symbol.
 _NO_SYMBOLS = {"true": "True", "false": "False", "none": "None", "null": "None", "nan": "", "inf": "", "infinity": ""}
 # Parameters by annotation, where a wrong value would be taken for something else: in text no type checker warns.
@@ -141,7 +141,7 @@ class _Reader:
 
     def is_size(self, node: ast.Call) -> bool:
         """Whether a call is one of the functions that sizes may use."""
-        return isinstance(node.func, ast.Name) and node.func.id in _SIZE_FUNCTIONS
+        return isinstance(node.func, ast.Name) and node.func.id in SIZE_FUNCTIONS
 
     def refused(self, node: ast.AST, rule: str) -> ExpressionError:
         """The error that points at a piece of the text."""

@@ -13,8 +13,23 @@ import pytest
 import sympy
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
+import perfmodel as pm
 from perfmodel.errors import ExpressionError, PerfModelError
-from perfmodel.expressions import bind, ceil_div, dims, parse_size, parse_tree, size
+from perfmodel.expressions import (
+    bind,
+    ceil_div,
+    dims,
+    floor_div,
+    largest,
+    parse_size,
+    parse_tree,
+    product,
+    remainder,
+    size,
+    smallest,
+    total,
+)  # fmt: skip
+from perfmodel.reading import describe
 
 m, n = dims("m n")
 
@@ -274,3 +289,51 @@ def test_valid_text_equals_python_s_own_arithmetic(text: str) -> None:
             bind(parse_size(text), {m: 37, n: 1793})
     else:
         assert bind(parse_size(text), {m: 37, n: 1793}) == expected
+
+
+PRINTED = [
+    pm.tile(pm.matmul("m", "n", "k"), m=128, n=64),
+    pm.fuse(pm.attention("n", "n", 64, causal=True)),
+    pm.tile(pm.fuse(pm.attention("n", "n", 64, causal=True)), grid={"q": 128}, stream={"kv": 64}),
+    pm.attention("q", "kv", 64, causal=True, window=128),
+    pm.cast(pm.matmul("m", "n", "k"), "mxfp4"),
+    pm.tile(pm.conv2d(height="h", width="h", c_in="c", c_out=8, padding=1), p=8, q=8),
+    pm.tile(pm.matmul("m", "n", "k"), grid={"m": "tm", "n": "tn"}),
+    pm.pad(pm.softmax("m", "n"), n=64),
+    pm.split(pm.matmul("m", "n", "k"), k=4),
+    pm.grad(pm.rmsnorm("m", "n")),
+]
+
+
+@pytest.mark.parametrize("program", PRINTED, ids=lambda p: p.name)
+@pytest.mark.parametrize("count", ["flops", "bytes", "issued_flops", "intensity", "footprint_bytes", "memory_bytes"])
+def test_a_printed_formula_is_read_as_itself(program: pm.Program, count: str) -> None:
+    """What the library prints can be typed: str and back is the same formula, ceiling, Min and Max with it."""
+    formula = getattr(program, count)
+    assert parse_size(str(formula)) == formula
+
+
+@given(st.recursive(
+    st.sampled_from([m, n]),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from([ceil_div, floor_div, remainder]), inner,
+                  st.integers(2, 9)).map(lambda given: given[0](given[1], given[2])),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: product([*parts, 6])),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: total([*parts, 1])),
+        st.lists(inner, min_size=2, max_size=2).map(lambda parts: largest(*parts)),
+        st.lists(inner, min_size=2, max_size=2).map(lambda parts: smallest(*parts)),
+    ),
+    max_leaves=6,
+))  # fmt: skip
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_any_size_is_read_as_it_is_printed(formula: Any) -> None:
+    """Ceilings, floors, remainders, products of sums, Min and Max, nested: what is read means what was printed."""
+    assert parse_size(str(formula)) == formula
+
+
+def test_a_text_size_takes_the_printed_spellings() -> None:
+    """matmul("512*ceiling(n/128)", ...) is what "512*ceil(n/128)" is; a description in one text too."""
+    for printed, typed in (("ceiling(n/128)", "ceil(n/128)"), ("Min(n, m)", "min(n, m)"), ("Max(n, m)", "max(n, m)"),
+                           ("Mod(n, 7) + 1", "n % 7 + 1"), ("floor(n/8) + 1", "n//8 + 1")):  # fmt: skip
+        assert pm.matmul(f"512*({printed})", 8, 8) == pm.matmul(f"512*({typed})", 8, 8)
+        assert describe(f"matmul({printed}, 8, 8)") == pm.matmul(typed, 8, 8)

@@ -54,3 +54,16 @@ def test_many_kernels_stand_by_whole_numbers() -> None:
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
     with pytest.raises(pm.PerfModelError, match=message):
         call()
+
+
+@pytest.mark.parametrize("program", [pm.grad(pm.attention(512, 512, 64)), pm.grad(pm.gated_mlp(512, 1024, 4096))])
+def test_a_backward_pass_is_named(program: pm.Program) -> None:
+    """At most a tenth of what is alive while any kernel runs stands together; no two tensors look alike."""
+    drawn = pm.plot.memory(program)
+    heights = {each.get_label(): [bar.get_height() for bar in each] for each in drawn.containers}
+    totals = [sum(column) for column in zip(*heights.values(), strict=True)]
+    others = heights.get("others", [0.0] * len(totals))
+    assert all(part <= 0.1 * total for part, total in zip(others, totals, strict=True))
+    assert max(totals) == program.memory_bytes
+    looks = [(each.patches[0].get_facecolor(), each.patches[0].get_hatch()) for each in drawn.containers]
+    assert len(set(looks)) == len(looks)

@@ -159,3 +159,9 @@ def test_levels_end_where_they_reach_the_peak() -> None:
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
     with pytest.raises(pm.PerfModelError, match=message):
         call()
+
+
+def test_a_bare_roof_says_whose_it_is() -> None:
+    """Without programs the legend has the machine and its ridge."""
+    (text,) = pm.plot.roofline(on="h100-sxm").get_legend().get_texts()
+    assert text.get_text().startswith("h100-sxm, ridge at")

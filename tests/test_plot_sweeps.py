@@ -50,13 +50,15 @@ def test_ax_goes_in_and_comes_out() -> None:
 
 
 def test_a_line_for_each_machine_of_a_sweep() -> None:
-    """Several machines are told apart without being asked; one is a line without a name."""
+    """Several machines are told apart without being asked; one is named in the title."""
     table = pm.sweep(pm.matmul("n", 1024, 1024), {"n": [256, 512, 1024]}, ["h100-sxm", "l4"])
     lines = pm.plot.sweep(table, "n").get_lines()
     for line, chip in zip(lines, ("h100-sxm", "l4"), strict=True):
         times = [pm.estimate(pm.matmul(n, 1024, 1024), chip).time_s for n in (256, 512, 1024)]
         assert (line.get_label(), list(line.get_ydata())) == (chip, pytest.approx(times))
-    assert len(pm.plot.sweep(table[table["machine"] == "l4"], "n").get_lines()) == 1
+    one = table[table["machine"] == "l4"]
+    assert len(pm.plot.sweep(one, "n").get_lines()) == 1
+    assert pm.plot.sweep(one, "n", "flops_per_s").get_title() == "FLOP/s by n on l4"
 
 
 def test_rows_that_say_the_same_are_one_point() -> None:
@@ -90,3 +92,16 @@ def test_two_sizes_are_told_apart_by_the_second() -> None:
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
     with pytest.raises(pm.PerfModelError, match=message):
         call()
+
+
+def test_one_line_says_its_machine_and_its_quantum() -> None:
+    """In the legend where quanta are marked or the title is the user's own; rates are written FLOP/s and B/s."""
+    table = pm.sweep(pm.matmul("n", "n", "n"), {"n": range(256, 1025, 64)}, "h100-sxm", ["flops_per_s", "bytes_per_s"])
+    drawn = pm.plot.sweep(table, "n", "flops_per_s", quanta=256)
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["h100-sxm", "multiples of 256"]
+    assert (drawn.get_title(), drawn.get_ylabel()) == ("FLOP/s by n on h100-sxm", "FLOP/s")
+    assert pm.plot.sweep(table, "n", "bytes_per_s").get_ylabel() == "B/s"
+    mine = pm.plot.sweep(table, "n", "flops_per_s", title="mine")
+    assert [text.get_text() for text in mine.get_legend().get_texts()] == ["h100-sxm"]
+    (named,) = pm.plot.sweep(table, "n", "flops_per_s", by="machine").get_legend().get_texts()
+    assert named.get_text() == "h100-sxm"

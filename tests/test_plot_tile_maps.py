@@ -75,3 +75,13 @@ def test_each_label_may_have_its_sizes() -> None:
 def test_what_cannot_be_drawn_is_refused(call, message: str) -> None:
     with pytest.raises(pm.PerfModelError, match=message):
         call()
+
+
+def test_the_bar_has_the_units_of_the_cells() -> None:
+    """1 TB stands on the bar as it does in a cell, never 10^12."""
+    for show, unit in (("bytes", "B"), ("intensity", "FLOP/B"), ("issued_flops", "FLOP")):
+        drawn = pm.plot.tile_map(SQUARE, "m", "n", sizes=SIZES, show=show)
+        bar = drawn.figure.axes[1].yaxis
+        assert bar.get_major_formatter()(2e12, 0) == f"2 T{unit}"
+        drawn.figure.canvas.draw()
+        assert not any("10^" in text.get_text() for text in bar.get_ticklabels(which="both"))

@@ -99,5 +99,5 @@ def test_what_keeps_the_effects_away_is_said_exactly() -> None:
     assert lacking(mine) == "mine lists no calibrated constants or relative that lends them, which they need"
     loose = machine("h100-sxm").replace(bandwidth_bytes_per_s=pm.reals("b"))
     assert chip_of(loose) is None
-    assert lacking(loose).startswith("formulas of h100-sxm (what-if) (bandwidth)")
+    assert lacking(loose).startswith("formulas of h100-sxm (bandwidth_bytes_per_s=b) (bandwidth)")
     assert lacking(machine("h100-sxm")) == ""

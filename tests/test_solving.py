@@ -265,3 +265,14 @@ def test_an_answer_of_many_intervals_is_a_relation() -> None:
     assert [bool(found.expression.subs(n, value)) for value in (5, 6, 7, 8, 6999, 7000)] == [
         False, True, True, False, True, True,
     ]  # fmt: skip
+
+
+def test_an_unknown_that_cancels_is_every_value_or_none() -> None:
+    """A program moves as many bytes as itself, and never fewer."""
+    program = matmul("n", "n", "n")
+    for sign, holds in (("<=", True), ("==", True), ("<", False)):
+        found = solve(program, "n", where=f"bytes {sign} beside_bytes", beside=program)
+        assert found.intervals == (((1, None),) if holds else ())
+        assert holds or "n cancels" in repr(found)
+    with pytest.raises(SolveError, match="does not occur"):
+        solve("3 < 4", "n")

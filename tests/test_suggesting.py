@@ -272,3 +272,22 @@ def test_a_notebook_shows_what_was_wanted_and_why() -> None:
     for each, row in zip((found.wanted, *found.rows), (wanted, *rest), strict=True):
         assert all(html.escape(text) in row for text in each.why)
         assert f"{each.gain:.3g} x" in row
+
+
+def test_a_tpu_meets_its_array_not_pieces_of_16_bytes() -> None:
+    """1792 = 14 x 128 = 7 x 256 are whole sides of the array; 1784 = 223 x 8 whole sublanes; 1793 neither."""
+    for chip, side in (("tpu-v5e", 128), ("tpu-v6e", 256)):
+        found = pm.suggest(pm.matmul("n", "n", "n"), chip, n=[1784, 1792, 1793], top=3)
+        why = {row.sizes["n"]: row.why for row in (*found.rows, found.wanted)}
+        assert why[1792] == (f"n = 1792 = {1792 // side} x {side}, whole passes of the array of {side} x {side}",)
+        assert not any("byte" in text for texts in why.values() for text in texts)
+    one = pm.suggest(pm.matmul("n", "n", "n"), "tpu-v5e", 0, n=1784).wanted.why
+    assert one == ("n = 1784 = 223 x 8, whole groups of 8 sublanes, no whole sides of the array (128)",)
+
+
+@pytest.mark.parametrize("name", ["time_s", "flops_per_s", "gain", "distance", "bytes_per_s"])
+def test_a_size_named_like_a_column_of_the_answer_is_refused(name: str) -> None:
+    """A table has one column of a name: a size that would be a second one is refused, and says why."""
+    program = pm.gemv(name, 8) if name != "bytes_per_s" else pm.embedding(64, 1000, name)
+    with pytest.raises(pm.LabelError, match=f"suggest: {name!r} is a size and a column of the answer"):
+        pm.suggest(program, "h100-sxm", **{name: 64})

@@ -13,6 +13,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas
 import pytest
 
@@ -258,3 +259,16 @@ def test_a_place_that_cannot_be_written_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a")
     with pytest.raises(pm.PerfModelError, match="nothing is written"):
         pm.sweep_to(tmp_path / "file" / "n", CUBE, {"n": [1]})
+
+
+def test_the_same_sizes_are_the_same_question(tmp_path: Path) -> None:
+    """A list, an array and a range of the same values, also downwards or of one; other values are another question."""
+    p, place = pm.matmul("n", "n", "n"), tmp_path / "n"
+    for sizes in ([8, 10, 12], range(8, 13, 2), range(8, 14, 2), numpy.array([8, 10, 12]), [8.0, 10.0, 12.0]):
+        pm.sweep_to(place, p, {"n": sizes}, metrics="flops")
+    for other in ([8, 10, 13], [12, 10, 8], [8, 8, 8]):
+        with pytest.raises(pm.PerfModelError, match="the answer to another question"):
+            pm.sweep_to(place, p, {"n": other}, metrics="flops")
+    for number, (first, second) in enumerate((([12, 10, 8], range(12, 7, -2)), ([5], range(5, 9, 7)))):
+        for sizes in (first, second):
+            pm.sweep_to(tmp_path / str(number), p, {"n": sizes}, metrics="flops")

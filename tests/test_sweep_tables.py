@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -118,3 +119,60 @@ def test_what_a_function_raises_names_the_point(threads: bool) -> None:
 def made(n: int, parts: int) -> pm.Program:
     """A program that there is not for no parts."""
     return pm.gemv(n // parts, 8)
+
+
+@pytest.mark.parametrize(
+    "name", ["flops", "bytes", "bound", "time_s", "tile_m", "flops_per_s", "is_least", "intensity_flops_per_byte"]
+)
+def test_a_size_is_not_lost_under_a_column_of_its_name(name: str, tmp_path: Path) -> None:
+    """A size named like a column that is asked for is refused, with the reason, for programs, functions and files."""
+    program, points = pm.matmul(name, "n", "n"), {name: [1], "n": [2]}
+    columns = {"metrics": name, "on": "h100-sxm"}
+    calls: list[Callable[[], Any]] = [
+        lambda: pm.sweep(program, points, **columns),
+        lambda: pm.sweep(lambda **sizes: pm.matmul(sizes[name], sizes["n"], 8), points, **columns),
+        lambda: pm.sweep_to(tmp_path / "files", program, points, **columns),
+    ]
+    for call in calls:
+        with pytest.raises(pm.LabelError, match=f"sweep: {name!r} is a size and a column of the answer"):
+            call()
+    assert pm.sweep(program, points, metrics="memory_bytes")[name].tolist() == [1]
+
+
+def test_functions_of_an_axis_are_told_apart_without_addresses() -> None:
+    """Lambdas by place, partials by function and arguments, two functions of one name by number."""
+
+    def half(p: pm.Program) -> pm.Program:
+        return pm.cast(p, "fp8_e4m3")
+
+    first = half
+
+    def half(p: pm.Program) -> pm.Program:  # type: ignore[no-redef]
+        return p
+
+    chosen = [lambda p: p, lambda p: pm.cast(p, "fp32"), functools.partial(pm.cast, dtype="fp32"), first, half,
+              functools.partial(lambda p, k: p, k=2), None]  # fmt: skip
+    names = ["transform 1", "transform 2", "cast(dtype='fp32')", "half", "half (2)", "transform 6", "none"]
+    found = pm.sweep(CUBE, {"transform": chosen, "n": [8]}, metrics="bytes", block=2)
+    assert found["transform"].tolist() == names
+    with ThreadPoolExecutor(2) as pool:
+        again = pm.sweep(CUBE, {"transform": chosen, "n": [8]}, metrics="bytes", block=3, executor=pool)
+    pandas.testing.assert_frame_equal(again, found)
+    assert found["bytes"].tolist() == [384, 768, 768, 192, 384, 384, 384]  # 3 * 8 * 8 elements of 2, 4 and 1 bytes
+    given: list[Any] = []
+    pm.sweep(lambda n, make: given.append(make) or CUBE.at(n=n), {"n": [8], "make": chosen[:2]}, metrics="bytes")
+    assert given == chosen[:2]
+
+
+def test_a_tile_that_the_estimate_did_not_choose_is_empty(tmp_path: Path) -> None:
+    """Whole numbers where it chose one; <NA> for a program with tiles of its own, no contraction, and a TPU."""
+    tiles = ["tile_m", "tile_n", "tile_splits"]
+    own = pm.tile(CUBE, m=64, n=64)
+    for program, chip in ((own, "h100-sxm"), (pm.elementwise("x + 1", "n"), "h100-sxm"), (CUBE, "tpu-v5e")):
+        found = pm.sweep(program, {"n": [1024]}, chip, tiles)
+        assert found[tiles].isna().all(axis=None)
+    mixed = pm.sweep(CUBE, {"n": [1024, 2048]}, ["h100-sxm", "tpu-v5e"], tiles)
+    assert mixed["tile_m"].isna().tolist() == [False, True] * 2
+    assert {type(each) for each in mixed["tile_m"].dropna().tolist()} == {int}
+    written = pm.sweep_to(tmp_path / "t", CUBE, {"n": [1024, 2048]}, ["h100-sxm", "tpu-v5e"], tiles, block=1)
+    assert pandas.read_parquet(written)["tile_m"].isna().tolist() == [False, True] * 2

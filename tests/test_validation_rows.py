@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from perfmodel import PerfModelError
+from perfmodel import PerfModelError, validate
 from perfmodel.validation.rows import Row, Unmapped, rows_of
 
 
@@ -51,3 +51,28 @@ def test_a_column_that_stands_twice_is_refused() -> None:
 
 def test_an_empty_table_has_no_rows() -> None:
     assert rows_of(pd.DataFrame(columns=["gpu", "op", "dtype", "time_us"])) == []
+
+
+def test_columns_as_sweeps_name_them() -> None:
+    """machine and time_s in seconds are read where gpu and time_us are not there; where both are, the latter."""
+    common = {"op": ["gemm"], "dtype": ["bf16"], "m": [8], "n": [8], "k": [8]}
+    own, swept = {"gpu": ["h100-sxm"], "time_us": [3.5]}, {"machine": ["l4"], "time_s": [9e-6]}
+    cases = ((own, "h100-sxm", 3.5e-6), (swept, "l4", 9e-6), (own | swept, "h100-sxm", 3.5e-6))
+    for given, chip, seconds in cases:
+        (row,) = rows_of(pd.DataFrame(common | given))
+        assert (row.gpu, row.measured_s) == (chip, seconds)
+    (bad,) = rows_of(pd.DataFrame(common | {"machine": ["l4"], "time_s": ["soon"]}))
+    with pytest.raises(Unmapped, match="time_s = 'soon'"):
+        _ = bad.measured_s
+    (empty,) = rows_of(pd.DataFrame(common | swept | {"gpu": [""], "time_us": [""]}))
+    with pytest.raises(Unmapped, match="time_us = ''"):
+        _ = empty.measured_s
+
+
+def test_a_missing_file_or_column_says_what_a_table_needs() -> None:
+    """The columns and their other names stand in both errors."""
+    needs = r"gpu \(or machine\), op, dtype, time_us \(or time_s\) and the sizes batch, m, n, k"
+    with pytest.raises(PerfModelError, match=rf"no file 'missing.csv'; a table needs the columns {needs}"):
+        validate("missing.csv")
+    with pytest.raises(PerfModelError, match=rf"no column 'op'; a table needs the columns {needs}"):
+        rows_of(pd.DataFrame({"machine": ["l4"], "dtype": ["bf16"], "time_s": [1]}))

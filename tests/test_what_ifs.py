@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
+import perfmodel as pm
 from perfmodel.catalogue import Clocks, Machine, Peak, machine
 from perfmodel.expressions import reals
 
@@ -78,6 +79,35 @@ def test_a_replaced_figure_is_the_users() -> None:
 def test_a_what_if_has_a_name_of_its_own() -> None:
     """It is not taken for the catalogue's chip, and its repr is the expression that makes it."""
     changed = H100.replace(capacity_bytes=94e9)
-    assert (changed.name, changed.replace(units=66).name) == ("h100-sxm (what-if)",) * 2
+    assert changed.name == "h100-sxm (capacity_bytes=9.4e10)"
+    assert changed.replace(units=66).name == "h100-sxm (capacity_bytes=9.4e10, units=66)"
     assert repr(changed).startswith("pm.machine('h100-sxm').replace(capacity_bytes=94000000000.0)  # NVIDIA H100 SXM5")
     assert H100.replace(name="mine").name == "mine"
+
+
+def test_what_was_changed_tells_what_ifs_apart() -> None:
+    """Each figure stands in the name once, as it is now; two of one name have a number where they stand together."""
+    two = [H100.replace(bandwidth_bytes_per_s=rate) for rate in (1e12, 2e12)]
+    assert [each.name for each in two] == [f"h100-sxm (bandwidth_bytes_per_s={rate})" for rate in ("1e12", "2e12")]
+    assert two[0].replace(bandwidth_bytes_per_s=2e12).name == two[1].name
+    said = {("vector", "fp32"): 5e13, "bf16": 1e15}
+    found = H100.replace(peak=said, levels={"l2": {"capacity_bytes": 2**26}}, bandwidth_bytes_per_s=pm.reals("b"))
+    assert found.name == (
+        "h100-sxm (peak vector fp32=5e13, peak bf16=1e15, bandwidth_bytes_per_s=b, levels l2 capacity_bytes=67108864)"
+    )
+    assert found.replace(peak=7).name.startswith("h100-sxm (bandwidth_bytes_per_s=b, levels l2")
+    assert H100.replace().name == "h100-sxm"
+
+
+def test_machines_of_one_name_are_numbered_side_by_side() -> None:
+    """A sweep, a comparison, suggestions and a picture of two machines called custom name the second custom (2)."""
+    slow, fast = (Machine(peak=1e12, bandwidth_bytes_per_s=rate) for rate in (1e9, 4e9))
+    p, names = pm.matmul("n", 64, 64), ["custom", "custom (2)"]
+    swept = pm.sweep(p, {"n": [64]}, [slow, fast], "time_s")
+    assert swept["machine"].tolist() == names
+    assert swept["time_s"][0] > swept["time_s"][1]
+    assert [each.machine.name for each in pm.compare(p.at(n=64), on=[slow, fast]).estimates] == names
+    assert f"time_s on {names[1]}" in pm.suggest(p, [slow, fast], n=64).table().columns
+    shown = pm.plot.roofline(p.at(n=64), on=[slow, fast], dtype="fp32").get_legend_handles_labels()[1]
+    assert [each.split(",")[0] for each in shown if "ridge" in each] == names
+    assert pm.sweep(p, {"n": [64]}, [slow, slow], "time_s")["machine"].tolist() == ["custom", "custom"]

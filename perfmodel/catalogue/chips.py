@@ -14,6 +14,7 @@ from typing import Any
 from perfmodel.catalogue.building import Rates, arguments, changed, checked, checked_name, facts_from
 from perfmodel.catalogue.given_levels import with_levels
 from perfmodel.catalogue.parts import ANY, UNITS, Clocks, Figure, Level, Peak, Quantity, Source
+from perfmodel.catalogue.what_ifs import what_if_name
 from perfmodel.catalogue.words import as_dict, as_html, explanation, missing_peak, summary
 from perfmodel.errors import MachineError, brief, did_you_mean, listed
 from perfmodel.number_formats import Format, format as number_format
@@ -223,7 +224,8 @@ class Machine:
         Another number of ``units``, or another ``clock_hz``, scales the peaks of a chip that lists its own.
         ``peak`` as a number serves every unit and format; in a mapping, "bf16" is that format on the matrix
         and on the vector unit, and what is not named stays. ``levels`` has figures of on-chip levels by name:
-        {"l2": 5e12} is a bandwidth, {"l1": {"capacity_bytes": 2**15, "scope": "unit"}} says more.
+        {"l2": 5e12} is a bandwidth, {"l1": {"capacity_bytes": 2**15, "scope": "unit"}} says more. Without ``name`` it
+        is called by what was changed: "h100-sxm (bandwidth_bytes_per_s=4e12)".
 
         >>> Machine(peak=312e12, bandwidth_bytes_per_s=2e12).replace(bandwidth_bytes_per_s=4e12).ridge("bf16")
         78.0
@@ -234,12 +236,13 @@ class Machine:
             "units": units,
             "clock_hz": clock_hz,
         }
-        label = name if name is not None else f"{self.name.removesuffix(' (what-if)')} (what-if)"
         facts = {each.name: getattr(self, each.name) for each in fields(self)}
         facts |= changed(self, checked(given, "replace"), peak)
-        facts = with_levels(facts | {"name": checked_name(label), "aliases": ()}, levels, "replace")
-        said = arguments({"peak": peak, **given, "levels": levels, "name": name})
-        return Machine.from_facts(**facts | {"made": f"{self.made}.replace({said})"})
+        facts = with_levels(facts | {"aliases": ()}, levels, "replace")
+        said = {"peak": peak, **given, "levels": levels}
+        facts["name"] = checked_name(name) if name is not None else what_if_name(self.name, said)
+        made = f"{self.made}.replace({arguments({**said, 'name': name})})"
+        return Machine.from_facts(**facts | {"made": made})
 
     # ------------------------------------------------------------------ in words
 

@@ -84,8 +84,8 @@ class _Parser(argparse.ArgumentParser):
 _GROUPS = ("chip", "op", "dtype", "regime")
 _BY = f"what parts the groups, with commas: {','.join(_GROUPS)} (default), source, framework"
 _VALIDATE = """\
-A row is one measured time: gpu, op (gemm, bmm, softmax, rmsnorm, ew_add, ...), dtype, sizes, time_us. Rows without an
-estimate are counted by reason, never dropped.
+A row is one measured time: gpu, op (gemm, bmm, softmax, rmsnorm, ew_add, ...), dtype, sizes, time_us; where
+gpu or time_us is not there, machine and time_s are read. Rows without an estimate are counted by reason, never dropped.
 
 examples:
   perfmodel validate measured.csv

@@ -18,7 +18,7 @@ def validated(options: argparse.Namespace) -> Any:
     >>> from perfmodel.cli.options import parser
     >>> validated(parser().parse_args(["validate", "missing.csv"]))
     Traceback (most recent call last):
-    perfmodel.errors.PerfModelError: validate: no file 'missing.csv'
+    perfmodel.errors.PerfModelError: validate: no file 'missing.csv'; a table needs the columns gpu (or machine), ...
     """
     given = read_table(options.file)
     found = validate(given, options.effects, without=options.without, chips=_chips(options.chip))

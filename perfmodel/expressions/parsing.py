@@ -1,7 +1,8 @@
 """Text to sizes, by walking Python's own syntax tree: nothing a user passes is evaluated.
 
-Only names, whole numbers, ``+ - * / // % **`` and the functions ``ceil``, ``floor``, ``ceil_div``,
-``min``, ``max`` are read; anything else is an ``ExpressionError`` that points at it.
+Only names, whole numbers, ``+ - * / // % **`` and the functions ``ceil``, ``floor``, ``ceil_div``, ``min``, ``max``,
+``mod`` are read, also as formulas show them (``ceiling``, ``Min``, ``Max``, ``Mod``), so that what is printed can be
+typed; anything else is an ``ExpressionError`` that points at it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     "ceil_div": (ceil_div, 2, 2),
     "min": (smallest, 1, 16),
     "max": (largest, 1, 16),
+    "mod": (remainder, 2, 2),
 }
+_PRINTED = {"ceiling": "ceil", "Min": "min", "Max": "max", "Mod": "mod"}  # as formulas are shown
+SIZE_FUNCTIONS = (*_FUNCTIONS, *_PRINTED)
 
 
 def parse_tree(text: str, what: str) -> ast.expr:
@@ -120,6 +124,8 @@ class Sizes:
                 return sympy.Symbol(name, integer=True, positive=True)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.read(operand)
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                return self._product(node)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(op, self.read(left), self.read(right))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
@@ -132,21 +138,29 @@ class Sizes:
                 return left + right
             case ast.Sub():
                 return left - right
-            case ast.Mult():
-                return left * right
             case ast.FloorDiv():
                 return floor_div(left, right)
             case ast.Mod():
                 return remainder(left, right)
-            case ast.Div() if right != 0:
-                return sympy.sympify(left, strict=True) / right
-            case ast.Div():
-                raise self._error(f"{left} divided by zero")
             case ast.Pow() if isinstance(right, int) and 0 <= right <= _LARGEST_EXPONENT:
                 return left**right
         raise self._error(f"operators are + - * / // % and ** by an int from 0 to {_LARGEST_EXPONENT}")
 
+    def _product(self, node: ast.expr) -> Any:
+        """All factors at once, as sympy writes them: of two at a time a number would be drawn into a sum."""
+        number, others = sympy.Integer(1), list[Any]()
+        for each, below in _factors(node):
+            found = sympy.sympify(self.read(each), strict=True)
+            if below and found == 0:
+                raise self._error(f"{sympy.Mul(number, *others)} divided by zero")
+            if found.is_Rational:
+                number = sympy.sympify(self._limited(number / found if below else number * found), strict=True)
+            else:
+                others.append(1 / found if below else found)
+        return sympy.Mul(number, *others)
+
     def _call(self, name: str, args: list[Any]) -> Any:
+        name = _PRINTED.get(name, name)
         if name not in _FUNCTIONS:
             raise self._error(f"no function {name!r}; there are {listed(_FUNCTIONS)}{did_you_mean(name, _FUNCTIONS)}")
         function, least, most = _FUNCTIONS[name]
@@ -175,6 +189,19 @@ class Sizes:
             f"{_shown(piece)} is not allowed in a {self.kind}; write names, {self.numbers}, "
             "+ - * / // % **, ceil, floor, ceil_div, min, max"
         )
+
+
+def _factors(node: ast.expr) -> list[tuple[ast.expr, bool]]:
+    """The factors of a product, from left to right, and whether each stands below the line."""
+    waiting, found = [(node, False)], []
+    while waiting:
+        each, below = waiting.pop()
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult | ast.Div):
+            waiting.append((each.right, below != isinstance(each.op, ast.Div)))
+            waiting.append((each.left, below))
+        else:
+            found.append((each, below))
+    return found
 
 
 @lru_cache(maxsize=4096)

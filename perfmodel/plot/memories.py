@@ -12,13 +12,16 @@ from perfmodel.plot.style import GREY, TEXT, axes, checked_bytes, colour, engine
 from perfmodel.showing import quantity
 
 _FAR = 5  # peaks: a capacity above that would leave the bars no height
-_NAMED = 7  # tensors that have a colour of their own; the rest stand together
+_NAMED = (7, 21)  # tensors that are named at least, where there are so many, and at most; the rest stand together
+_REST = 0.1  # of what is alive: no more stands together where more names are left
+_HATCHES = ("", "//", "..")  # beside as many colours as the least number of names
 
 
 def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> Any:
     """Bytes alive while each kernel runs, with the peak and, where given, the capacity marked; returns the Axes.
 
-    Up to twelve kernels stand there by name, more by number, from 0 on. A capacity of more than five times the peak
+    The largest tensors are named, until at most a tenth of any kernel's stands together as others (or 21 are). Up to
+    twelve kernels stand there by name, more by number, from 0 on. A capacity of more than five times the peak
     is said at the upper edge, so that the bars keep their height.
 
     >>> from perfmodel import attention, fuse
@@ -30,19 +33,16 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
     capacity = checked_bytes(capacity_bytes, "memory")
     resident, steps = memory_rows(program.kernels, program.tensors, program.returned, program.shared)
     sizes = [_by_tensor([*resident, *rows], program) for rows in steps]
-    largest = sorted(
-        dict.fromkeys(name for each in sizes for name in each),
-        key=lambda name: -max(each.get(name, 0) for each in sizes),
-    )
-    named = largest[:_NAMED]
+    named = _named(sizes)
     drawn = axes(ax, "memory")
     places = range(len(sizes))
     base = [0.0] * len(sizes)
     for number, name in enumerate([*named, "others"]):
         heights = [_height(each, name, named) for each in sizes]
         if any(heights):
-            shade = GREY if name == "others" else colour(number)
-            drawn.bar(places, heights, 1.0, base, color=shade, label=name, edgecolor="white", linewidth=0.5)
+            shade, hatch = (GREY, "") if name == "others" else _look(number)
+            how = {"color": shade, "hatch": hatch, "edgecolor": "white", "linewidth": 0.5}
+            drawn.bar(places, heights, 1.0, base, label=name, **how)
             base = [below + height for below, height in zip(base, heights, strict=True)]
     _capacity(drawn, capacity, max(base, default=0.0))
     _label_kernels(drawn, program)
@@ -50,6 +50,26 @@ def memory(program: Program, capacity_bytes: Any = None, *, ax: Any = None) -> A
     legend(drawn, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     peak = quantity(max(base, default=0.0), "B")
     return finish(drawn, f"alive in device memory, {peak} at the peak", ("kernel", ""), ("alive", ""))
+
+
+def _named(sizes: list[dict[str, float]]) -> list[str]:
+    """The tensors that are named: those that are the largest part of a kernel's, until few of any are left."""
+    totals = [sum(each.values()) or 1.0 for each in sizes]
+    shares = [{name: size / total for name, size in each.items()} for each, total in zip(sizes, totals, strict=True)]
+    names = dict.fromkeys(name for each in shares for name in each)
+    largest = sorted(names, key=lambda name: -max(each.get(name, 0.0) for each in shares))
+    least, most = _NAMED
+    for count in range(min(least, len(largest)), min(most, len(largest))):
+        left = [sum([each.get(name, 0.0) for name in largest[count:]]) for each in shares]
+        if max(left) <= _REST:
+            return largest[:count]
+    return largest[:most]
+
+
+def _look(number: int) -> tuple[str, str]:
+    """The colour of a tensor by its place, and the hatch of its round of colours."""
+    least = _NAMED[0]
+    return colour(number % least), _HATCHES[number // least]
 
 
 def _capacity(drawn: Any, capacity: float | None, peak: float) -> None:

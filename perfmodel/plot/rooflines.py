@@ -8,7 +8,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.errors import PerfModelError
 from perfmodel.expressions import is_concrete
 from perfmodel.graph.programs import Program
@@ -50,7 +50,8 @@ def roofline(
     >>> drawn.get_xlabel(), drawn.get_yscale()
     ('intensity in FLOP/B', 'log')
     """
-    chips = [machine(each) if not isinstance(each, Machine) else each for each in listed_of(on, (str, Path, Machine))]
+    given = listed_of(on, (str, Path, Machine))
+    chips = named_apart([machine(each) if not isinstance(each, Machine) else each for each in given])
     if not chips or any(not is_concrete(peak.flops_per_s) for chip in chips for peak in chip.peaks):
         raise PerfModelError("roofline: on= expects machines, with numbers for their peaks and bandwidths")
     names = _names(programs, labels, path)
@@ -181,7 +182,7 @@ def _legend(drawn: Any) -> None:
     _, labels = drawn.get_legend_handles_labels()
     lines = sum(1 + label.count("\n") for label in labels)
     if lines <= _INSIDE:
-        legend(drawn, loc="lower right")
+        legend(drawn, 1, loc="lower right")
     else:
         wide = drawn.get_window_extent().width > drawn.figure.bbox.width / 2
         legend(drawn, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2 if wide else 1)

@@ -106,13 +106,13 @@ def checked_bytes(value: Any, verb: str) -> float | None:
     return float(value)
 
 
-def legend(ax: Any, **how: Any) -> None:
-    """The legend, where there is more than one series.
+def legend(ax: Any, least: int = 2, **how: Any) -> None:
+    """The legend, where there are so many series or more.
 
     >>> legend(axes(None, "sweep"))
     """
     handles, labels = ax.get_legend_handles_labels()
-    if len(handles) > 1:
+    if len(handles) >= least:
         ax.legend(handles, labels, **{"fontsize": TEXT - 2, "frameon": False, **how})
 
 

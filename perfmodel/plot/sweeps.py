@@ -11,13 +11,14 @@ from perfmodel.plot.style import COLOURS, DASHES, GREY, axes, colour, engineerin
 
 # What a column's name says of its unit (names carry SI units); longer endings first.
 _UNITS = {
-    "_bytes_per_s": "B/s",
+    "bytes_per_s": "B/s",
     "flops_per_s": "FLOP/s",
     "time_s": "s",
     "_s": "s",
     "bytes": "B",
     "flops": "FLOP",
 }
+_RATES = {"flops_per_s": "FLOP/s", "bytes_per_s": "B/s", "flops_per_byte": "FLOP/B"}
 _MOST_MARKS = 64
 _MARKS = (COLOURS[7], COLOURS[4], COLOURS[5], COLOURS[3])  # those that lines take last, and dark enough for thin ones
 _MACHINE = "machine"  # the column of pm.sweep
@@ -36,8 +37,9 @@ def sweep(
     """A column of a swept table against another, one line for each value of ``by``; returns the Axes.
 
     ``frame`` is a DataFrame such as ``pm.sweep`` returns; one of several machines has a line for each unless ``by``
-    names another column. ``quanta`` marks the multiples of tile sizes, where steps are to be expected: several have a
-    dash each, and a common multiple that of the largest. Columns that carry a unit in their name have it on the axis.
+    names another column, and one of one machine names that. ``quanta`` marks the multiples of tile sizes, where steps
+    are to be expected: several have a dash each, and a common multiple that of the largest. Columns that carry a unit
+    in their name have it on the axis.
     ``PerfModelError`` for a column that is not there, and where a line would have several values at one ``x``.
 
     >>> from pandas import DataFrame
@@ -47,19 +49,21 @@ def sweep(
     'tile fill'
     """
     _check(frame, (x, y), by)
-    by = _MACHINE if by is None and _MACHINE in frame.columns and frame[_MACHINE].nunique() > 1 else by
+    chips = frame[_MACHINE].dropna().unique().tolist() if _MACHINE in frame.columns else []
+    by = _MACHINE if by is None and len(chips) > 1 else by
     groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
     lines = [(name, _line(part, x, y, by)) for name, part in groups]
     drawn = axes(ax, "sweep")
     for place, (name, ordered) in enumerate(lines):
         drawn.plot(ordered[x], ordered[y], color=colour(place), linewidth=1.6, label=str(name))
-    if drawn.get_lines() and len(lines) == 1 and by is None:
-        drawn.get_lines()[-1].set_label(y.replace("_", " "))
+    chip = str(chips[0]) if len(chips) == 1 else ""
+    if by is None:
+        drawn.get_lines()[-1].set_label(chip or _words(y))
     _mark(drawn, quanta, (float(frame[x].min()), float(frame[x].max())))
     words = _scaled(drawn, y)
     drawn.set_ylim(min(0.0, float(frame[y].min())), max(0.0, float(frame[y].max())) * 1.05 or None)
-    legend(drawn, frameon=True, edgecolor="none")
-    return finish(drawn, title or f"{words} by {x}", (x, ""), (words, ""))
+    legend(drawn, 2 if by is None and not (title and chip) else 1, frameon=True, edgecolor="none")
+    return finish(drawn, title or f"{words} by {x}{f' on {chip}' if chip else ''}", (x, ""), (words, ""))
 
 
 def _check(frame: Any, numbers: tuple[str, str], by: str | None) -> None:
@@ -107,15 +111,25 @@ def _scaled(drawn: Any, name: str) -> str:
     if ending is not None:
         engineering(drawn.yaxis, _UNITS[ending])
         name = name.removesuffix("_s") if ending in ("time_s", "_s") else name
+    elif name == "intensity_flops_per_byte":
+        engineering(drawn.yaxis, "FLOP/B")
+        name = "intensity"
     elif name.startswith("fraction") or name.endswith(("fill", "efficiency")):
         drawn.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    return _words(name)
+
+
+def _words(name: str) -> str:
+    """A column's name in words, rates as they are written: FLOP/s."""
+    for column, unit in _RATES.items():
+        name = name.replace(column, unit)
     return name.replace("_", " ")
 
 
 def _mark(drawn: Any, quanta: Any, span: tuple[float, float]) -> None:
     """Thin lines at the multiples of each quantum, of the largest ones where there would be too many.
 
-    Several quanta have a dash and an entry of the legend each; a common multiple is marked as one of the largest.
+    Each has an entry of the legend, several a dash each; a common multiple is marked as one of the largest.
     """
     steps = {quantum: _step(quantum, span) for quantum in listed_of(quanta, int)}
     marked: set[int] = set()
@@ -128,9 +142,11 @@ def _mark(drawn: Any, quanta: Any, span: tuple[float, float]) -> None:
         marked |= set(places)
         for place in places:
             drawn.axvline(place, color=shade, linewidth=1.0 if several else 0.6, linestyle=dash, zorder=0)
+        label = f"multiples of {step}" + (f" ({step // quantum} x {quantum})" if step > quantum else "")
         if several:
-            apart = f" ({step // quantum} x {quantum})" if step > quantum else ""
-            drawn.plot([], [], color=shade, linewidth=1.0, linestyle=dash, label=f"multiples of {step}{apart}")
+            drawn.plot([], [], color=shade, linewidth=1.0, linestyle=dash, label=label)
+        elif places:
+            drawn.get_lines()[-1].set_label(label)
 
 
 def _step(quantum: Any, span: tuple[float, float]) -> int:

@@ -8,12 +8,14 @@ from typing import Any
 from perfmodel.errors import LabelError, PerfModelError, did_you_mean, listed
 from perfmodel.expressions import compile_formula, dims
 from perfmodel.graph.programs import Program
-from perfmodel.plot.style import TEXT, axes, checked_bytes, finish
+from perfmodel.plot.style import TEXT, axes, checked_bytes, engineering, finish
 from perfmodel.transforms import tile
 
 SIZES = (16, 32, 64, 128, 256, 512)  # tried unless others are given
 _FEW = 3  # of those: below that, smaller ones and the extent itself are tried
-QUANTITIES = ("bytes", "bytes_read", "intensity", "footprint_bytes", "issued_flops")
+UNITS = {"bytes": "B", "bytes_read": "B", "intensity": "FLOP/B", "footprint_bytes": "B", "issued_flops": "FLOP"}
+QUANTITIES = tuple(UNITS)
+_NARROW = 20  # greatest over least: at most two powers of ten are in sight
 
 
 def tile_map(
@@ -57,6 +59,7 @@ def tile_map(
     _written(drawn, shown, held, capacity)
     bar = drawn.figure.colorbar(picture, ax=drawn)
     bar.set_label(show, fontsize=TEXT - 1)
+    _scale(bar.ax.yaxis, show, float(shown.max() / shown.min()))
     drawn.set_xticks(range(len(wide)), [str(each) for each in wide])
     drawn.set_yticks(range(len(high)), [str(each) for each in high])
     return finish(drawn, f"{show} of {program.name} by tile", (f"tile of {x}", ""), (f"tile of {y}", ""), grid=False)
@@ -98,6 +101,15 @@ def _sizes_of(label: str, extent: int, sizes: Sequence[int] | None) -> Sequence[
 
 def _counts(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, int) and value >= 1
+
+
+def _scale(axis: Any, show: str, span: float) -> None:
+    """The ticks of the bar in the units of the cells; those between powers of ten have words where few are in sight."""
+    from matplotlib.ticker import EngFormatter, NullFormatter
+
+    unit = UNITS[show]
+    engineering(axis, unit)
+    axis.set_minor_formatter(EngFormatter(unit=unit) if span < _NARROW else NullFormatter())
 
 
 def _written(drawn: Any, shown: Any, held: Any, capacity: float | None) -> None:

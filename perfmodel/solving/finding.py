@@ -46,8 +46,7 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
     'monotone search'
     """
     if not relation.difference.has(unknown):
-        holds = relation.as_sympy().doit()
-        raise SolveError(f"{made}: {unknown} does not occur in {relation}, which is {holds} whatever it is")
+        return _either_way(made, relation, unknown)
     if relation.difference.free_symbols != {unknown}:
         alone = without_positive_factors(relation)
         if alone.difference.free_symbols == {unknown}:
@@ -60,6 +59,16 @@ def found_in(made: str, relation: Relation, unknown: sympy.Symbol, within: Any =
     if unknown.is_integer:
         return _whole(made, relation, unknown, within)
     return _real(made, relation, unknown)
+
+
+def _either_way(made: str, relation: Relation, unknown: sympy.Symbol) -> Solution:
+    """Every value or none, where an unknown that stands on both sides cancels; refused where it stands on none."""
+    holds = relation.as_sympy().doit()
+    if not (relation.left.has(unknown) or relation.right.has(unknown)) or holds not in (sympy.true, sympy.false):
+        raise SolveError(f"{made}: {unknown} does not occur in {relation}, which is {holds} whatever it is")
+    answer, intervals = (sympy.true, ((1 if unknown.is_integer else 0, None),)) if holds else (sympy.false, ())
+    found = Solution(made, unknown, relation, CLOSED, intervals, (), answer)
+    return found if holds else replace(found, reason=f"{unknown} cancels, and {relation} is false whatever it is")
 
 
 def _by_signs(relation: Relation, unknown: sympy.Symbol) -> str:

@@ -1,4 +1,4 @@
-"""Why a size suits a chip: the quanta that it meets: whole tiles, rows of whole 16 bytes, full waves."""
+"""Why a size suits a chip: the quanta that it meets: whole tiles, rows of whole 16 bytes, full waves; a TPU's array."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from perfmodel.catalogue import Machine
+from perfmodel.effects.row_alignment import SUBLANES, array_of
 from perfmodel.effects.tile_quantization import blocks
 from perfmodel.effects.wave_quantization import last_wave_fill
 from perfmodel.estimation import Estimate
@@ -25,7 +27,20 @@ def reasons(program: Program, sizes: Mapping[str, int], found: Estimate) -> tupl
     >>> reasons(p, {"n": 1792}, estimate(p.at(n=1792), "a100-sxm-80gb"))[0]
     'n = 1792 = 7 x 256, rows of 16-byte pieces'
     """
+    if found.machine.kind == "tpu":
+        return tuple([_of_array(name, size, found.machine) for name, size in sizes.items()])
     return (*[_quanta(name, size, row_bytes(program, name, sizes)) for name, size in sizes.items()], *_waves(found))
+
+
+def _of_array(name: str, size: int, chip: Machine) -> str:
+    """The quantum of a TPU that a size is a multiple of: a side of the array, or the sublanes of a register."""
+    side = max(array_of(chip))
+    if size % side == 0:
+        return f"{name} = {size} = {size // side} x {side}, whole passes of the array of {side} x {side}"
+    if size % SUBLANES == 0:
+        text = f"{name} = {size} = {size // SUBLANES} x {SUBLANES}, whole groups of {SUBLANES} sublanes"
+        return f"{text}, no whole sides of the array ({side})"
+    return f"{name} = {size}: no whole groups of {SUBLANES} sublanes, nor sides of the array ({side})"
 
 
 def _quanta(name: str, size: int, row_bytes: float | None) -> str:

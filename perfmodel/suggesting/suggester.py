@@ -12,19 +12,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.effects import protocol as known_protocol
 from perfmodel.errors import ExpressionError, LabelError, PerfModelError, SolveError, brief, did_you_mean, listed
 from perfmodel.estimation import prepared
 from perfmodel.estimation.names import names_of
+from perfmodel.estimation.naming_apart import check_apart
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.estimation.words import COUNTS, FACTS, fact
 from perfmodel.expressions import compile_formula, dimension
 from perfmodel.graph.programs import Program
 from perfmodel.suggesting.candidates import Grid, grid_of
 from perfmodel.suggesting.conditions import Condition, conditions_of, named, takes
+from perfmodel.suggesting.odd_rows import rows_off
 from perfmodel.suggesting.ranking import distances, front, ranked, scores
-from perfmodel.suggesting.suggestions import Asked, Suggestion, Suggestions
+from perfmodel.suggesting.suggestions import ROW, Asked, Suggestion, Suggestions
 
 FULL = 50_000
 _ROUGH_TILE = (128, 128)
@@ -51,12 +53,14 @@ def suggest(
     several of these. A name may stand in ``where`` alone.
 
     Suggestions rank by their worth, ``gain - distance / 2``: the throughput over that of what is wanted, less half the
-    relative distance, and 0.0005 more for each factor of two in a size, up to 128. One is passed over only where a
-    neighbour (as near as a fortieth of the range) that ranks before it, and has as many factors of two, is worth the
-    same within a thousandth of the throughput. A name with several sizes has no distance, and its middle one stands for
-    it in what is wanted. Of more than 50,000 candidates (on several machines, their share of them) those are estimated
-    in full that rank best at a tile of 128 x 128. ``SolveError`` where nothing is left, with what each condition
-    leaves; ``LabelError`` for unknown sizes, ``ExpressionError`` for unknown words of a condition.
+    relative distance, and 0.0005 more for each factor of two in a size, up to 128; 0.01 less where rows start off 16
+    bytes, which costs what few have measured (such a row has a note). One is passed over only where a neighbour (as
+    near as a fortieth of the range) that ranks before it, and has as many factors of two, is worth the same within a
+    thousandth of the throughput (a hundredth, where its own rows alone are off 16 bytes). A name with several sizes has
+    no distance, and its middle one stands for it in what is wanted. Of more than 50,000 candidates (on several
+    machines, their share of them) those are estimated in full that rank best at a tile of 128 x 128. ``SolveError``
+    where nothing is left, with what each condition leaves; ``LabelError`` for unknown sizes, and for one named like a
+    column of the answer (gain), ``ExpressionError`` for unknown words of a condition.
 
     >>> from perfmodel import matmul
     >>> found = suggest(matmul(8192, 50257, 4096), "a100-sxm-80gb", n=50257)
@@ -64,11 +68,12 @@ def suggest(
     True
     """
     made = _program(program, wanted, named(where, wanted))
-    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    chips = named_apart([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if not chips:
         raise PerfModelError("suggest: expected at least one machine: suggest(p, 'h100-sxm', n=50257)")
     if type(top) is not int or top < 1:
         raise PerfModelError(f"suggest: top={top!r}: expected how many suggestions are wanted")
+    check_apart("suggest", wanted, [*ROW, f"{per_of(made)}_per_s"])
     asked = Asked(made, chips, names_of(effects), known_protocol(protocol))
     grid = grid_of(wanted, within)
     conditions = conditions_of(where, wanted, [_words(made, each, wanted) for each in chips])
@@ -151,11 +156,12 @@ def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggest
     allowed, most = len(next(iter(sizes.values()))), max(1, FULL // len(asked.machines))
     wanted = _worth(asked, {name: numpy.array([size]) for name, size in grid.wanted.items()})
     if allowed > most:
-        rough = scores(_gains(_worth(asked, sizes, _ROUGH_TILE), wanted), distances(grid, sizes), sizes)
+        rough_gain = _gains(_worth(asked, sizes, _ROUGH_TILE), wanted)
+        rough = scores(rough_gain, distances(grid, sizes), sizes, rows_off(asked.program, sizes))
         kept = numpy.sort(numpy.argpartition(-rough, most)[:most])
         sizes = {name: values[kept] for name, values in sizes.items()}
     worth = _worth(asked, sizes)
-    gain, distance = _gains(worth, wanted), distances(grid, sizes)
+    gain, distance, off = _gains(worth, wanted), distances(grid, sizes), rows_off(asked.program, sizes)
 
     def row(place: int) -> Suggestion:
         times = tuple([float(each[place]) for each in worth["times"]])
@@ -165,7 +171,7 @@ def _found(asked: Asked, grid: Grid, sizes: dict[str, Any], top: int) -> Suggest
 
     base = Suggestion(dict(grid.wanted), tuple([float(each[0]) for each in wanted["times"]]), int(wanted["work"][0]),
                       1.0, 0.0, asked, worth["per"])  # fmt: skip
-    rows = [row(place) for place in ranked(grid, sizes, gain, distance, top)]
+    rows = [row(place) for place in ranked(grid, sizes, gain, distance, top, off)]
     near, small = [tuple([row(place) for place in front(cost, gain)]) for cost in (distance, worth["work"])]
     return Suggestions(tuple(rows), near, small, base, len(grid), allowed, len(gain), asked)
 
@@ -175,10 +181,20 @@ def _worth(asked: Asked, sizes: Mapping[str, Any], tile: Any = None) -> dict[str
     import numpy
 
     count = len(next(iter(sizes.values())))
-    per = "flops" if asked.program.flops != 0 else "bytes"
+    per = per_of(asked.program)
     formula = compile_formula(getattr(asked.program, per))
     work = numpy.broadcast_to(formula({name: sizes[name] for name in formula.symbols}), (count,))
     return {"per": per, "work": work, "times": [_times(asked, each, sizes, count, tile) for each in asked.machines]}
+
+
+def per_of(program: Program) -> str:
+    """What throughput counts: FLOPs, or bytes where there are none.
+
+    >>> from perfmodel import embedding, matmul
+    >>> per_of(matmul(8, 8, 8)), per_of(embedding(64, 1000, 8))
+    ('flops', 'bytes')
+    """
+    return "flops" if program.flops != 0 else "bytes"
 
 
 def _times(asked: Asked, chip: Machine, sizes: Mapping[str, Any], count: int, tile: Any) -> Any:

@@ -11,8 +11,11 @@ from perfmodel.estimation import Estimate, estimate
 from perfmodel.graph.programs import Program
 from perfmodel.showing import Table, Text, percent, plain_dict, quantity
 from perfmodel.shown import Explained, Shown
+from perfmodel.suggesting.odd_rows import little_measured
 from perfmodel.suggesting.reasons import reasons
 from perfmodel.suggesting.remarks import costless_rows, nothing_better
+
+ROW = ("time_s", "gain", "distance")  # columns beside those of the sizes, and of the rates
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ class Suggestions(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That nothing is better than what is wanted, and what the estimate has no cost for: rows of odd lengths.
+        """That nothing is better than what is wanted, and what odd rows cost: nothing here, or what few have measured.
 
         >>> from perfmodel import gemv, suggest
         >>> suggest(gemv("n", 4096), "h100-sxm", n=4096).notes
@@ -174,7 +177,8 @@ class Suggestions(Shown):
         """
         asked, sizes = self.asked, self.wanted.sizes
         found = [costless_rows(asked.program, sizes, chip, asked.effects, asked.protocol) for chip in asked.machines]
-        return (*self._first(), *[text for each in found for text in each])
+        odd = little_measured(asked.program, [each.sizes for each in self.rows], asked.machines)
+        return (*self._first(), *[text for each in found for text in each], *odd)
 
     def _first(self) -> tuple[str, ...]:
         return nothing_better(self.wanted.sizes, self.best.sizes, self.allowed - 1)

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,9 @@ def _parts(spans: list[tuple[int, int]], each: int) -> dict[str, int]:
 
 def _said(asked: Question, block: int) -> dict[str, Any]:
     """What tells the question from others; why it cannot be told, where it holds an object without a state to see."""
+    told = replace(asked, points=asked.points.canonical)
     try:
-        return {"rows": len(asked), "block": block, "digest": digest((asked, block))}
+        return {"rows": len(asked), "block": block, "digest": digest((told, block))}
     except NoIdentity as why:
         return {"rows": len(asked), "block": block, "unknown": str(why)}
 

@@ -41,7 +41,7 @@ DEFAULT_TIMES = ("time_s", "flops_per_s", "bytes_per_s", "bound")
 _RATES = {"flops_per_s": "flops", "bytes_per_s": "bytes"}
 _ready = lru_cache(maxsize=32)(prepared)
 _FRACTIONS = ("fraction_of_peak", "fraction_of_bandwidth")  # in the order of ``peak_seconds``
-_TILES = {"tile_m": "m", "tile_n": "n", "tile_splits": "splits"}
+TILES = {"tile_m": "m", "tile_n": "n", "tile_splits": "splits"}
 
 
 def checked_metrics(given: Any, timed: bool) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def _timed(name: str, timed: Estimates, counts: Mapping[str, Any], count: int) -
     """One quantity of estimates of many sizes; a rate is nan where nothing has a known rate, a bound a code."""
     import numpy
 
-    if name in _TILES:
-        return _filled(0 if timed.tiles is None else getattr(timed.tiles, _TILES[name]), count).astype("int64")
+    if name in TILES:
+        return _filled(0 if timed.tiles is None else getattr(timed.tiles, TILES[name]), count).astype("int64")
     if name == "bound":
         return timed.bound_codes
     if name == "is_least":

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from perfmodel.errors import DimensionError, LabelError, PerfModelError, brief
+from perfmodel.sweeping.value_names import named_values
 
 MOST_POINTS = 2**53
 
@@ -67,6 +68,25 @@ class Points:
         pairs = zip(self.names, self.values, strict=True)
         return replace(self, values=tuple([values if name in but else _sizes(values) for name, values in pairs]))
 
+    @property
+    def canonical(self) -> Points:
+        """The points in the one form that tells them from others: steps that are even are a range, however given.
+
+        >>> points_of({"n": [8, 10, 12]}).canonical.values, points_of({"n": range(8, 13, 2)}).canonical.values
+        ((range(8, 14, 2),), (range(8, 14, 2),))
+        """
+        return replace(self, values=tuple([_even(each) for each in self.values]))
+
+    def named(self) -> Points:
+        """The points with a name for each function that has none, by its place.
+
+        >>> points_of({"transform": [lambda p: p]}).named().values[0][0].name
+        'transform 1'
+        """
+        pairs = zip(self.names, self.values, strict=True)
+        return replace(self, values=tuple([named_values(*each) if isinstance(each[1], tuple) else each[1]
+                                           for each in pairs]))  # fmt: skip
+
     def part(self, start: int, stop: int) -> Points:
         """The points from start to stop alone.
 
@@ -96,6 +116,15 @@ def _sizes(values: Any) -> Any:
     if not isinstance(values, tuple) or not all(is_size(each) for each in values):
         return values
     return numpy.array([int(each) for each in values], dtype="int64")
+
+
+def _even(values: Any) -> Any:
+    """A range in place of whole numbers of one step; other values as they are."""
+    if isinstance(values, tuple):
+        return values
+    step = int(values[1]) - int(values[0]) if len(values) > 1 else 1
+    even = isinstance(values, range) or bool((values[1:] - values[:-1] == step).all())
+    return range(int(values[0]), int(values[-1]) + step, step) if even and step else values
 
 
 def _slice(values: Any, start: int, stop: int) -> Any:

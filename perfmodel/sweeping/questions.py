@@ -15,8 +15,9 @@ from perfmodel.estimation.many import BOUNDS
 from perfmodel.estimation.symbolic import with_symbols
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.column_names import column_of
-from perfmodel.sweeping.measures import columns_of, joined
+from perfmodel.sweeping.measures import TILES, columns_of, joined
 from perfmodel.sweeping.points import Points, is_size
+from perfmodel.sweeping.value_names import bare, label
 from perfmodel.transforms import cast
 
 DTYPE, TRANSFORM, MACHINE = "dtype", "transform", "machine"
@@ -67,7 +68,7 @@ class Question:
         return list(dict.fromkeys([each.name for each in self.machines]))
 
     def frame(self, columns: dict[str, Any]) -> Any:
-        """Columns as a DataFrame, in which machines and bounds, codes so far, are categories.
+        """Columns as a DataFrame: machines and bounds, codes so far, are categories, and a tile of 0 is no number.
 
         >>> from perfmodel import machine, matmul
         >>> from perfmodel.sweeping.points import points_of
@@ -80,6 +81,9 @@ class Question:
         kinds = {MACHINE: self.machine_names, "bound": list(BOUNDS)}
         coded = [name for name in kinds if name in columns and name not in self.points.names]
         made = {name: pandas.Categorical.from_codes(columns[name], categories=kinds[name]) for name in coded}
+        for name in set(TILES) & set(self.metrics):
+            made[name] = pandas.array(columns[name], dtype="Int64")
+            made[name][columns[name] == 0] = pandas.NA
         return pandas.DataFrame(columns | made, copy=False)
 
     def answer(self, start: int, stop: int) -> dict[str, Any]:
@@ -148,7 +152,7 @@ def _shown(values: Any) -> Any:
 
     if hasattr(values, "dtype"):
         return values
-    labels = [_label(each) for each in values]
+    labels = [label(each) for each in values]
     found = numpy.empty(len(labels), dtype=object)
     found[:] = labels
     return found
@@ -157,7 +161,7 @@ def _shown(values: Any) -> Any:
 def _programs(asked: Question, block: dict[str, Any], count: int) -> list[tuple[Program, Any]]:
     """The programs of a block, each with its places (None for all): one for all of the same format and transform."""
     if not isinstance(asked.subject, Program):
-        points = [{name: _plain(values[at]) for name, values in block.items()} for at in range(count)]
+        points = [{name: bare(_plain(values[at])) for name, values in block.items()} for at in range(count)]
         return [(_called(asked.subject, point), [at]) for at, point in enumerate(points)]
     base = symbolic(asked.subject, block)
     choices = [name for name in (DTYPE, TRANSFORM) if name in block]
@@ -215,13 +219,4 @@ def _called(make: Any, named: dict[str, Any], *given: Program) -> Program:
 
 def _at(make: Any, named: Mapping[str, Any]) -> str:
     """A call as it is written."""
-    return f"{_label(make)}({', '.join([f'{name}={brief(_label(value))}' for name, value in named.items()])})"
-
-
-def _label(value: Any) -> Any:
-    """How a value stands in a table: numbers and text as they are, functions and formats by name, None as "none"."""
-    if value is None:
-        return "none"
-    if isinstance(value, (int, float, str)):
-        return value
-    return getattr(value, "name", None) or getattr(value, "__name__", None) or repr(value)
+    return f"{label(make)}({', '.join([f'{name}={brief(label(value))}' for name, value in named.items()])})"

@@ -9,12 +9,13 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
-from perfmodel.catalogue import Machine, machine
+from perfmodel.catalogue import Machine, machine, named_apart
 from perfmodel.effects import protocol as known_protocol
 from perfmodel.effects.stream_k import checked_schedule
 from perfmodel.effects.tiles import checked_tile
 from perfmodel.errors import LabelError, PerfModelError, brief
 from perfmodel.estimation.names import names_of
+from perfmodel.estimation.naming_apart import check_apart
 from perfmodel.graph.programs import Program
 from perfmodel.sweeping.column_names import column_of, quantities_of
 from perfmodel.sweeping.measures import checked_metrics
@@ -52,11 +53,13 @@ def sweep(
     takes microseconds. ``on`` is a machine or several; without one there are counts alone. ``metrics`` are flops,
     bytes, intensity (in the column intensity_flops_per_byte), memory_bytes, footprint_bytes, time_s, ideal_time_s,
     flops_per_s, bound, tile_m, ...; ``effects``, ``protocol``, ``tile`` and ``schedule`` are those of ``estimate``
-    (``is_least`` says where a work has no known rate, and is left out). ``executor`` is any of ``concurrent.futures``
-    or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory goes to files: ``sweep_to``.
+    (``is_least`` says where a work has no known rate, and is left out; ``tile_m`` is the tile that the estimate chose,
+    and <NA> where it chose none: no contraction, no GPU, or a program that has tiles of its own). ``executor`` is any
+    of ``concurrent.futures`` or with its ``submit``; a bar shows progress on a terminal. What does not fit in memory
+    goes to files: ``sweep_to``.
 
     Sizes are whole numbers, as ints or as floats. ``PerfModelError`` for what cannot be asked, with the point at which
-    a function fails.
+    a function fails; ``LabelError`` for a size named like a column of the answer (flops, time_s).
 
     >>> from perfmodel import matmul
     >>> sweep(matmul("n", "n", "n"), {"n": [64, 65]}, metrics="bytes")
@@ -74,8 +77,7 @@ def sweep(
 def _together(asked: Question, parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The columns of all blocks, written as they come; those of the points stay what they are where each is one row."""
     whole = asked.points.columns if len(asked.machines) <= 1 else {}
-    measured = {column_of(name) for name in asked.metrics}
-    found: dict[str, Any] = {name: values for name, values in whole.items() if name not in measured}
+    found: dict[str, Any] = dict(whole)
     start, kept = 0, set(found)
     for part in parts:
         stop = start + len(next(iter(part.values())))
@@ -113,8 +115,8 @@ def question(
     >>> question(matmul("n", "n", "n"), {"n": [64]}, None, None).metrics
     ('flops', 'bytes', 'intensity')
     """
-    found = points_of(points, zipped)
-    chips = tuple([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
+    found = points_of(points, zipped).named()
+    chips = named_apart([each if isinstance(each, Machine) else machine(each) for each in _several(on)])
     if on is not None and not chips:
         raise PerfModelError(f"sweep: on={brief(on)} holds no machine; without on= there are counts alone")
     if MACHINE in found.names:
@@ -125,6 +127,7 @@ def question(
     elif not callable(subject):
         raise PerfModelError(f"sweep: expected a program, or a function that makes one, got {brief(subject)}")
     names = checked_metrics(quantities_of(metrics), bool(chips))
+    check_apart("sweep", found.names, map(column_of, names))
     how, given = known_protocol(protocol), checked_tile(tile)
     return Question(subject, found, chips, names, names_of(effects), how, given, checked_schedule(schedule, given))
 

@@ -1,6 +1,7 @@
 """Rows of measured times: what a table must hold, read once and checked cell by cell.
 
-A table has the columns ``gpu``, ``op``, ``dtype`` and ``time_us`` and those of the sizes that its ops need
+A table has the columns ``gpu``, ``op``, ``dtype`` and ``time_us`` (or, as sweeps write them, ``machine`` and
+``time_s``, which are read where the others are not there) and those of the sizes that its ops need
 (``batch``, ``m``, ``n``, ``k``); ``source``, ``extra`` and ``note`` say how a row was measured. An empty cell does
 not apply.
 """
@@ -15,9 +16,12 @@ from typing import Any
 from perfmodel.errors import PerfModelError, did_you_mean, listed
 
 REQUIRED = ("gpu", "op", "dtype", "time_us")
+ALSO = {"gpu": "machine", "time_us": "time_s"}  # as sweeps name them; read where the first is not there
 SIZES = ("batch", "m", "n", "k")
 OPTIONAL = ("source", "extra", "note", *SIZES)
 BEYOND = "beyond the header "  # how the columns are called that hold what a row of a file has too many of
+_COLUMNS = listed([f"{name} (or {ALSO[name]})" if name in ALSO else name for name in REQUIRED])
+NEEDS = f"a table needs the columns {_COLUMNS} and the sizes {listed(SIZES)} of its ops"
 
 
 class Unmapped(Exception):
@@ -55,7 +59,8 @@ class Row:
         >>> Row.read({"gpu": " L4", "op": "gemm", "dtype": "fp32", "time_us": 1}).gpu
         'L4'
         """
-        text = {name: _text(cells.get(name)) for name in (*REQUIRED, *OPTIONAL)}
+        text = {name: _text(cells.get(name)) for name in (*REQUIRED, *ALSO.values(), *OPTIONAL)}
+        text["gpu"] = text["gpu"] if "gpu" in cells else text["machine"]
         flags = tuple(part.strip() for part in text["note"].split(";") if part.strip())
         surplus = len([name for name, cell in cells.items() if name.startswith(BEYOND) and _text(cell)])
         extra = dict(_pairs(text["extra"]))
@@ -75,16 +80,17 @@ class Row:
     def measured_s(self) -> float:
         """The measured time in seconds; ``Unmapped`` where the cell holds none.
 
-        >>> Row.read({"time_us": "3.5"}).measured_s
-        3.5e-06
+        >>> Row.read({"time_us": "3.5"}).measured_s, Row.read({"time_s": "3.5e-6"}).measured_s
+        (3.5e-06, 3.5e-06)
         """
+        name = "time_s" if self.cells["time_s"] and not self.cells["time_us"] else "time_us"
         try:
-            found = float(self.cells["time_us"])
+            found = float(self.cells[name])
         except ValueError:
             found = math.nan
         if not (math.isfinite(found) and found > 0):
-            raise Unmapped(f"time_us = {self.cells['time_us']!r}: expected a positive number")
-        return found / 1e6
+            raise Unmapped(f"{name} = {self.cells[name]!r}: expected a positive number")
+        return found if name == "time_s" else found / 1e6
 
     def size(self, name: str, default: int | None = None) -> int:
         """A size by column, where the op needs one: a positive whole number, else ``Unmapped``.
@@ -128,7 +134,9 @@ def rows_of(frame: Any) -> list[Row]:
     """
     columns = [str(name) for name in frame.columns]
     check_columns(columns)
-    known = [name for name in columns if name in (*REQUIRED, *OPTIONAL) or name.startswith(BEYOND)]
+    unused = {also for name, also in ALSO.items() if name in columns}
+    read = {*REQUIRED, *ALSO.values(), *OPTIONAL} - unused
+    known = [name for name in columns if name in read or name.startswith(BEYOND)]
     cells = {name: frame.iloc[:, columns.index(name)].tolist() for name in known}
     return [Row.read(dict(zip(cells, values, strict=True))) for values in zip(*cells.values(), strict=True)]
 
@@ -141,12 +149,12 @@ def check_columns(columns: Iterable[str]) -> None:
     perfmodel.errors.PerfModelError: validate: the column 'm' stands twice
     """
     found = list(columns)
-    twice = [name for name in (*REQUIRED, *OPTIONAL) if found.count(name) > 1]
+    twice = [name for name in (*REQUIRED, *ALSO.values(), *OPTIONAL) if found.count(name) > 1]
     if twice:
         raise PerfModelError(f"validate: the column {twice[0]!r} stands twice")
-    missing = [name for name in REQUIRED if name not in found]
+    missing = [name for name in REQUIRED if name not in found and ALSO.get(name) not in found]
     if missing:
         raise PerfModelError(
-            f"validate: no column {missing[0]!r}{did_you_mean(missing[0], found)}; a table needs {listed(REQUIRED)} "
-            f"and the sizes {listed(SIZES)} of its ops; this one has {listed(found)}"
+            f"validate: no column {missing[0]!r}{did_you_mean(missing[0], found)}; {NEEDS}; "
+            f"this one has {listed(found)}"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import PerfModelError, brief
-from perfmodel.validation.rows import BEYOND, check_columns
+from perfmodel.validation.rows import BEYOND, NEEDS, check_columns
 
 _LONGEST_PATH = 400  # characters of a path that a message shows
 
@@ -43,6 +43,6 @@ def _read(path: Path) -> Any:
         found = pandas.read_csv(path, names=names, index_col=False, **plain)
         return found.iloc[1:].reset_index(drop=True)  # without the header, which stands in the first row
     except FileNotFoundError:
-        raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}") from None
+        raise PerfModelError(f"validate: no file {brief(str(path), _LONGEST_PATH)}; {NEEDS}") from None
     except (OSError, UnicodeDecodeError, csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise PerfModelError(f"validate: {brief(str(path), _LONGEST_PATH)} is not a CSV table: {error}") from None

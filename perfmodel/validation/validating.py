@@ -33,10 +33,11 @@ def validate(
     """Estimates of a table's rows beside their measured times: errors by chip, op, format and regime.
 
     ``frame`` is a pandas DataFrame, or a path to a CSV file, with the columns gpu, op, dtype, time_us and the sizes
-    of its ops (batch, m, n, k). Ops are gemm, bmm, ew_add and its like, softmax, layernorm, rmsnorm, silu_mul,
-    rope, reduce_sum, reduce_max and quant_fp8_static. Rows that have no estimate are counted by reason. ``chips``
-    names the chip where a table's word for it is ambiguous: {"H100-80GB": "h100-sxm"}. A time far under what peak
-    and bandwidth allow is no time, and a reason. ``effects`` and ``without`` are those of ``estimate``.
+    of its ops (batch, m, n, k); where gpu or time_us is not there, machine and time_s are read, as sweeps write them.
+    Ops are gemm, bmm, ew_add and its like, softmax, layernorm, rmsnorm, silu_mul, rope, reduce_sum, reduce_max and
+    quant_fp8_static. Rows that have no estimate are counted by reason. ``chips`` names the chip where a table's word
+    for it is ambiguous: {"H100-80GB": "h100-sxm"}. A time far under what peak and bandwidth allow is no time, and a
+    reason. ``effects`` and ``without`` are those of ``estimate``.
     ``PerfModelError`` where the table cannot be read or lacks a column.
 
     >>> from pandas import DataFrame
