@@ -159,3 +159,15 @@ def test_an_array_that_nothing_reads_is_refused() -> None:
         pm.simulate(pm.matmul(2, 2, 2), {**arrays, "Bs": 1})
     with pytest.raises(pm.LabelError, match=r"no input 'C'; expected A, B"):
         pm.simulate(pm.matmul(2, 2, 2), {**arrays, "C": np.ones((1, 2, 2))})
+
+
+def test_look_ups_along_two_axes_are_two_loads() -> None:
+    """4 rows and 4 columns of a 4 x 4 table by one index: 16 numbers each, whether they are as many or not."""
+    x, ids = pm.tensor("x", {"b": 4, "c": 4}), pm.tensor("ids", {"a": 4}, dtype="int32")
+    p = pm.fuse(pm.program(pm.gather(x, "b", ids), pm.gather(x, "c", ids)))
+    table, names = np.arange(16.0).reshape(4, 4), np.array([1, 1, 3, 0])
+    for staged in (p, pm.tile(p, a=2), pm.tile(p, b=2, c=2)):
+        run = pm.simulate(staged, {"x": table, "ids": names})
+        assert run.counts.loads["x"] == sum(row[3] for row in staged.traffic().rows if row[1] == "x") >= 16 + 16
+        np.testing.assert_array_equal(run.values["gather"], table[names])
+        np.testing.assert_array_equal(run.values["gather_2"], table[:, names])

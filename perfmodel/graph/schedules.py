@@ -17,7 +17,7 @@ from perfmodel.errors import TransformError
 from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.intervals import Interval
 from perfmodel.graph.needs import Need, joined_parts
-from perfmodel.graph.nodes import Tensor
+from perfmodel.graph.nodes import Access, Tensor
 from perfmodel.graph.running import Running
 
 
@@ -140,12 +140,22 @@ def loads_of(needs: Sequence[Need]) -> list[Load]:
             if looked_up is None:
                 parts.setdefault(name, []).append(need.reads(access))
             else:
-                by = tuple([index.by for index in access.index if isinstance(index, Gathered)])
-                lookups[Load(access.tensor, looked_up, by)] = None
+                lookups[Load(access.tensor, looked_up, looked_up_by(access))] = None
     plain = {name: Load(tensors[name], joined_parts(found, tensors[name])) for name, found in parts.items()}
     order = list(tensors)
     found = [*plain.values(), *lookups]
     return sorted(found, key=lambda load: order.index(load.tensor.name))
+
+
+def looked_up_by(access: Access) -> tuple[str, ...]:
+    """By which index which axes of a tensor are looked up: the same rows, or others.
+
+    >>> from perfmodel import embedding
+    >>> looked_up_by(embedding(8, 100, 4).kernels[0].ops[0].reads[0])
+    ('vocabulary by ids',)
+    """
+    pairs = zip(access.tensor.axes, access.index, strict=True)
+    return tuple([f"{axis.label} by {index.by}" for axis, index in pairs if isinstance(index, Gathered)])
 
 
 def _placed(loads: Sequence[Load], needs: Sequence[Need], loop: str | None, loops: Sequence[str]) -> tuple[Load, ...]:

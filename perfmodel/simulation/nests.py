@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.graph.indexing import Gathered
 from perfmodel.graph.kernels import Kernel
 from perfmodel.graph.needs import Need
 from perfmodel.graph.nested import Nested, inside_tile
+from perfmodel.graph.schedules import looked_up_by
 from perfmodel.graph.segments import Segment
 from perfmodel.graph.spots import Spot
 from perfmodel.graph.tiled import Tiled
@@ -67,7 +67,7 @@ class NestedRun(BlockRun):
         held = {name: name for name in (*kernel.needed, *segment.updated)}
         for op in kernel.ops:
             for access in op.reads:
-                by = [index.by for index in access.index if isinstance(index, Gathered)]
+                by = looked_up_by(access)
                 held |= {access.tensor.name: f"{access.tensor.name}[{', '.join(by)}]"} if by else {}
         keys = {name: key if key in self.chip else name for name, key in held.items()}
         found = {name: self.chip[key].values for name, key in keys.items() if key in self.chip}

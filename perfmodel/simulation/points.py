@@ -14,6 +14,7 @@ from perfmodel.graph.nodes import Access, Op
 from perfmodel.graph.operands import Scalar
 from perfmodel.graph.paddings import valid_extents
 from perfmodel.graph.scattering import scatters
+from perfmodel.graph.schedules import looked_up_by
 from perfmodel.graph.splits import bound_indices, key_bound, mask_extents
 from perfmodel.simulation.numerics import functions, reductions
 
@@ -136,7 +137,7 @@ def operand(
 
     if isinstance(item, Scalar):
         return scalars[item.value] if isinstance(item.value, str) else item.value
-    by = [index.by for index in item.index if isinstance(index, Gathered)]
+    by = looked_up_by(item)
     looked_up = chip.get(f"{item.tensor.name}[{', '.join(by)}]") if by else None
     held = looked_up or chip.get(item.tensor.name)
     if held is None:
