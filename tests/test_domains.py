@@ -58,3 +58,13 @@ def test_a_tile_of_exactly_the_extent_is_one_tile() -> None:
     tiled = tile(conv2d(height=n, width=n, c_in=4, c_out=4, padding=1), p=8, q=8)
     found = solve(tiled, n, where="footprint_bytes >= 1600", within=(1, 40))
     assert held(found, 40) == [s for s in range(1, 41) if tiled.at(n=s).footprint_bytes >= 1600]
+
+
+def test_a_tile_of_two_labels_is_counted_anew_up_to_the_larger() -> None:
+    """8 x 64 in tiles of n by n: past 8 only the second is cut, past 64 neither."""
+    p = tile(matmul(8, 64, 512), m="n", n="n", stream={"k": 32})
+    for most in (100_000, 80_000, 140_000):
+        found = solve(p, "n", where=f"bytes <= {most}")
+        held = {v for v in range(1, 99) for low, high in found.intervals if low <= v and (high is None or v <= high)}
+        assert held == {v for v in range(1, 99) if p.at(n=v).bytes <= most}
+        assert found.given == ()

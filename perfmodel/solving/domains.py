@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import sympy
 
@@ -25,6 +24,7 @@ from perfmodel.solving.patterns import both, combine, either, of_intervals
 from perfmodel.solving.solutions import ALGEBRA, CLOSED, Solution, with_pattern
 
 _MOST_ANEW = 256
+_MOST_TO_EXTENT = 2**11  # where a tile's size is asked for: values up to the largest extent that it may cut
 
 
 def sizes_exist(program: Program) -> list[Relation]:
@@ -87,9 +87,7 @@ def within_domain(
     beyond = without(sizes, trusted)
     runs, given = combine([found.pattern, of_intervals(common(sizes, trusted))], both), ()
     if beyond:
-        anew = _anew(
-            beyond, holds, in_size=any(_has(size, found.unknown) for each in programs for size in each.labels.values())
-        )
+        anew = _anew(beyond, holds, _past(programs))
         given = () if anew is not None else tuple(each.as_sympy() for each in granted)
         runs = combine([runs, of_intervals(anew or ())], either)
     found = with_pattern(found, runs)
@@ -97,8 +95,11 @@ def within_domain(
     return replace(found, reason=reason, given=(*found.given, *given))
 
 
-def _has(size: Any, unknown: sympy.Symbol) -> bool:
-    return unknown in getattr(size, "free_symbols", ())
+def _past(programs: Sequence[Program]) -> int | None:
+    """The largest extent, past which a tile cuts no label whatever its size is; None where one is a formula."""
+    sizes = [size for each in programs for size in each.labels.values()]
+    known = [int(size) for size in sizes if is_concrete(size)]
+    return max(known, default=1) if len(known) == len(sizes) else None
 
 
 def where_all(relations: Sequence[Relation], unknown: sympy.Symbol) -> Intervals:
@@ -120,18 +121,19 @@ def where_all(relations: Sequence[Relation], unknown: sympy.Symbol) -> Intervals
     return found
 
 
-def _anew(beyond: Intervals, holds: Callable[[int], bool], in_size: bool) -> Intervals | None:
+def _anew(beyond: Intervals, holds: Callable[[int], bool], past: int | None) -> Intervals | None:
     """Which values hold, each counted anew; None where they are too many.
 
-    A tile beyond every extent drops its loop, whatever its size is: one value tells for all of them.
+    A tile past every extent drops its loops, whatever its size is: one value tells for all of them.
     """
     found: list[tuple[int, int | None]] = []
     for first, last in beyond:
-        if last is None and not in_size:
-            if holds(first):
-                found.append((first, None))
-        elif last is None or last - first >= _MOST_ANEW:
+        end, most = last, _MOST_ANEW
+        if last is None and past is not None:
+            end, most = max(first - 1, past), _MOST_TO_EXTENT
+            if holds(end + 1):
+                found.append((end + 1, None))
+        if end is None or end - first >= most:
             return None
-        else:
-            found += [(value, value) for value in range(first, last + 1) if holds(value)]
-    return joined(found)
+        found += [(value, value) for value in range(first, end + 1) if holds(value)]
+    return joined(sorted(found, key=lambda pair: pair[0]))
