@@ -1,100 +1,96 @@
-"""What holding shapes out costs, apart from which shapes they are; constants that all chips share, changed alone."""
+"""``holding``: what one block holds at once, by role, worked out by hand."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import pytest
+from hypothesis import given, settings, strategies as st
 
 import perfmodel as pm
+from perfmodel.graph.holding import block_bytes, block_rows
+from perfmodel.graph.tiled import Tiled
+from perfmodel.graph.tilings import Cut, Tiling
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
-SIZES = [(m, n, k) for m in (1, 64, 512, 4096) for n in (1024, 4096) for k in (512, 4096)]
-
-
-def loaded(name: str) -> Any:
-    """A script of the benchmarks as a module, which finds its neighbours as a script does."""
-    sys.path.insert(0, str(FOLDER))
-    return importlib.import_module(name)
+FP32 = 4  # bytes
 
 
-@pytest.fixture
-def timings(tmp_path: Path) -> Path:
-    """Times that the estimates of an L40S give, 10 % longer, of two frameworks."""
-    rows = []
-    for m, n, k in SIZES:
-        took = pm.estimate(pm.matmul(m, n, k), "l40s").time_s * 1.1e6
-        same = {"source": "aiconfigurator", "gpu": "L40S", "op": "gemm", "dtype": "bf16", "batch": 1, "note": ""}
-        same |= {"m": m, "n": n, "k": k, "time_us": took}
-        rows += [same | {"extra": f"fw={name}-1.0"} for name in ("vllm", "sglang")]
-    path = tmp_path / "gemm.csv"
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
+def cut(
+    program: pm.Program, grid: Mapping[str, Any], stream: Mapping[str, Any] | None = None, spill: Collection[str] = ()
+) -> Tiled:
+    """A program of one kernel with these blocks and loops."""
+    cuts = [tuple([Cut(*pair) for pair in found.items()]) for found in (grid, stream or {})]
+    return Tiled(program.kernels[0], Tiling("shared", *cuts, spill=tuple(spill)), frozenset(program.returned))
 
 
-def test_the_rows_of_a_shape_stay_together(timings: Path) -> None:
-    """Two frameworks a shape: as many shapes as sizes, and a shape's rows are held out together or not at all."""
-    holding, calibrate = loaded("holding"), loaded("calibrate")
-    found = calibrate.rows(timings, "L40S")
-    numbers = holding.shapes(found)
-    assert len(np.unique(numbers)) == len(SIZES)
-    assert all(len(set(found["held"][numbers == each])) == 1 for each in numbers)
-    assert set(found["protocol"]) == {"aiconfigurator-vllm", "aiconfigurator-sglang"}
+def test_a_block_of_a_matmul() -> None:
+    """16 rows of C by all 64 columns: k and n streamed, k outside, so that C is held whole, or spilled a tile."""
+    p = pm.matmul(64, 64, 64, dtype="fp32")
+    staged = [("staged", "A", FP32 * 16 * 8), ("staged", "B", FP32 * 8 * 32)]
+    held, spilled = [cut(p, {"m": 16}, {"k": 8, "n": 32}, spill) for spill in ((), ("C",))]
+    assert block_rows(held) == [*staged, ("accumulator", "C", FP32 * 16 * 64)]
+    assert block_rows(spilled) == [*staged, ("accumulator", "C", FP32 * 16 * 32)]
+    assert block_bytes(held) - block_bytes(spilled) == FP32 * 16 * (64 - 32)
 
 
-def test_a_gap_is_that_of_medians_and_means(timings: Path) -> None:
-    """Rows off by 10 % and by 20 %: ten percent worse in both."""
-    holding = loaded("holding")
-    logs = np.log(np.array([1.1, 1.1, 1.2, 1.2]))
-    assert holding.gap(logs, np.array([False, False, True, True])) == pytest.approx((10.0, 10.0))
-    found = loaded("calibrate").rows(timings, "L40S")
-    gaps = holding.drawn(found, np.full(len(found["m"]), 0.1), draws=5)
-    assert gaps == pytest.approx(np.zeros((5, 2)))
+def test_a_block_of_a_convolution() -> None:
+    """8 x 8 outputs of 8 channels from 4: an input tile with its halo of 10 x 10, and all 3 x 3 weights."""
+    p = pm.conv2d(height=34, width=34, c_in=4, c_out=8, kernel=3, dtype="fp32")
+    assert block_rows(cut(p, {"p": 8, "q": 8})) == [
+        ("held", "x", FP32 * 4 * 10 * 10),
+        ("held", "w", FP32 * 8 * 4 * 3 * 3),
+        ("intermediate", "y", FP32 * 8 * 8 * 8),
+    ]
+    assert block_rows(cut(p, {"p": 8, "q": 8}, {"c": 2})) == [  # two of the four channels a trip
+        ("staged", "x", FP32 * 2 * 10 * 10),
+        ("staged", "w", FP32 * 8 * 2 * 3 * 3),
+        ("accumulator", "y", FP32 * 8 * 8 * 8),
+    ]
 
 
-def test_the_page_has_a_line_a_chip_in_both_tables(timings: Path) -> None:
-    page = "\n".join(loaded("holding").page(timings, ["l40s"], draws=3, rounds=1))
-    assert page.count("| `l40s` |") == 2
-    assert "a100" not in page.split("## Random fifths")[1]
+def test_a_block_of_softmax_in_one_go() -> None:
+    """4 rows of 64: at the quotient, the exponentials, the 4 sums and the result are alive together."""
+    assert block_rows(cut(pm.fuse(pm.softmax(16, 64, dtype="fp32")), {"m": 4})) == [
+        ("held", "x", FP32 * 4 * 64),
+        ("intermediate", "exp", FP32 * 4 * 64),
+        ("intermediate", "sum", FP32 * 4),
+        ("intermediate", "y", FP32 * 4 * 64),
+    ]
 
 
-def test_a_shared_constant_is_changed_and_put_back() -> None:
-    """Twice the time that a chip takes to start its blocks shows in an estimate, and only while it is changed."""
-    shared = loaded("shared_constants")
-    start = next(each for each in shared.CONSTANTS if each.name == "START_S")
-    program = pm.matmul(4096, 4096, 64)
-    before = pm.estimate(program, "l40s").time_s
-    with shared.changed(start, 2.0):
-        assert pm.estimate(program, "l40s").time_s > before
-    assert pm.estimate(program, "l40s").time_s == before
+def test_a_block_of_softmax_in_passes() -> None:
+    """Tiles of 8 a trip: maxima and sums of 4 rows stay, and two results of 4 x 8 are alive at a time."""
+    assert block_rows(cut(pm.fuse(pm.softmax(16, 64, dtype="fp32")), {"m": 4}, {"n": 8})) == [
+        ("staged", "x", FP32 * 4 * 8),
+        ("accumulator", "max", FP32 * 4),
+        ("accumulator", "sum", FP32 * 4),
+        ("intermediate", "sub", FP32 * 4 * 8),
+        ("intermediate", "exp", FP32 * 4 * 8),
+    ]
 
 
-def test_every_shared_constant_is_a_number_of_its_module() -> None:
-    shared = loaded("shared_constants")
-    assert all(shared.value(each) > 0 for each in shared.CONSTANTS)
-    assert {each.rows for each in shared.CONSTANTS} == set(shared.CHOSEN)
+def test_what_is_read_no_more_is_free_again() -> None:
+    """A chain of three maps holds two results at a time, a product of two maps three."""
+    x = pm.tensor("x", {"i": 8, "j": 64}, dtype="fp32")
+    chain = pm.fuse(pm.program(pm.relu(pm.exp(pm.relu(x))).named("y")))
+    fork = pm.fuse(pm.program((pm.exp(x) * pm.relu(x)).named("y")))
+    for p, alive in ((chain, 2), (fork, 3)):
+        rows = block_rows(cut(p, {"i": 2}))
+        assert sum(int(size) for role, _, size in rows if role == "intermediate") == alive * FP32 * 2 * 64
 
 
-def test_chips_of_one_die_share_what_it_decides(timings: Path) -> None:
-    """Two chips fitted together have the same five constants, the mean of both, and three of their own."""
-    calibrate = loaded("calibrate")
-    found = calibrate.rows(timings, "L40S")
-    fits = calibrate.fitted_family({"h100-sxm": found, "h200-sxm": found}, 1)
-    one, two = fits["h100-sxm"], fits["h200-sxm"]
-    assert all(getattr(one, name) == getattr(two, name) for name in calibrate.OF_THE_DIE)
-    assert calibrate.family_of("h200-sxm") == ("h100-sxm", "h200-sxm")
-    assert calibrate.family_of("l40s") == ("l40s",)
+def test_symbols_give_formulas() -> None:
+    """A tile of T rows of A and columns of B, k long: 4 (2 T k + T^2) bytes."""
+    k, t = pm.dims("k T")
+    p = pm.matmul("m", "n", k, dtype="fp32")
+    assert (block_bytes(cut(p, {"m": t, "n": t})) - FP32 * (2 * t * k + t**2)).expand() == 0
 
 
-def test_sheets_of_one_die_have_the_same_constants_of_the_die() -> None:
-    """As ``calibrate.py`` reads them off."""
-    calibrate = loaded("calibrate")
-    for family in calibrate.FAMILIES:
-        sheets = [{name: getattr(calibrate.Chip.of(pm.machine(chip)).constants, name) for name in calibrate.OF_THE_DIE}
-                  for chip in family]  # fmt: skip
-        assert all(each == sheets[0] for each in sheets)
+@settings(max_examples=60)
+@given(*[st.integers(1, 8) for _ in range(3)], *[st.integers(9, 20) for _ in range(3)], st.booleans())
+def test_tiles_of_any_matmul_are_held(tm: int, tn: int, tk: int, m: int, n: int, k: int, looped: bool) -> None:
+    """A block holds Tm x Tk of A, Tk x Tn of B and Tm x Tn of C, where Tk is k without a loop; never more than all."""
+    p = pm.matmul(m, n, k, dtype="fp32")
+    tiled = cut(p, {"m": tm, "n": tn}, {"k": tk} if looped else {})
+    deep = tk if looped else k
+    assert block_bytes(tiled) == FP32 * (tm * deep + deep * tn + tm * tn) <= FP32 * (m * k + k * n + m * n)
